@@ -1,0 +1,139 @@
+//! An interned name. The label table lies outside the rings, so that wrapping cannot evict a name.
+//!
+//! The table is a row of 64-byte blocks. An entry takes one block or several in a row: a header of 12 bytes, the text, zeroes to the end of
+//! its last block. Its id is 1 + the index of its first block, so a reader finds an entry without walking the table, and a damaged entry hides no other.
+
+use crate::checksum::Checksum;
+
+/// Size of a block of the label table.
+pub const BLOCK_BYTES: usize = crate::record::RECORD_BYTES;
+/// Size of an entry's header: crc32 u32, label_id u32, text_bytes u32.
+pub const ENTRY_HEADER_BYTES: usize = 12;
+/// The longest text of a label, in bytes of UTF-8.
+pub const TEXT_BYTES_MAX: usize = 16 << 10;
+/// Size of the label table unless asked otherwise.
+pub const TABLE_BYTES_DEFAULT: u64 = 64 << 10;
+/// The largest label table; a reader may hold the whole table in memory.
+pub const TABLE_BYTES_MAX: u64 = 16 << 20;
+
+/// Blocks that an entry with a text of `text_bytes` takes.
+#[must_use]
+pub const fn blocks_of(text_bytes: usize) -> usize {
+    text_bytes
+        .saturating_add(ENTRY_HEADER_BYTES)
+        .div_ceil(BLOCK_BYTES)
+}
+
+/// Writes the entry of `text` into `blocks`, which must be exactly [`blocks_of`] its length, in bytes. None if it is not, or the text is too long.
+///
+/// `salt` is the label table's area salt.
+#[must_use]
+pub fn encode(
+    blocks: &mut [u8],
+    label_id: u32,
+    text: &str,
+    checksum: &Checksum,
+    salt: u32,
+) -> Option<()> {
+    if text.len() > TEXT_BYTES_MAX
+        || Some(blocks.len()) != blocks_of(text.len()).checked_mul(BLOCK_BYTES)
+    {
+        return None;
+    }
+    let (header, body) = blocks.split_first_chunk_mut::<ENTRY_HEADER_BYTES>()?;
+    let (body, padding) = body.split_at_mut_checked(text.len())?;
+    body.copy_from_slice(text.as_bytes());
+    padding.fill(0);
+    *header = bytemuck::cast([salt, label_id, u32::try_from(text.len()).ok()?]);
+    let crc32 = checksum.of(&[blocks]);
+    *blocks.first_chunk_mut()? = crc32.to_le_bytes();
+    Some(())
+}
+
+/// The text of entry `label_id` of the label table `table`, if its checksum holds. `salt` is the label table's area salt.
+#[must_use]
+pub fn decode<'a>(
+    table: &'a [u8],
+    label_id: u32,
+    checksum: &Checksum,
+    salt: u32,
+) -> Option<&'a str> {
+    let first_block = usize::try_from(label_id.checked_sub(1)?).ok()?;
+    let entry = table.get(first_block.checked_mul(BLOCK_BYTES)?..)?;
+    let header = entry.first_chunk::<ENTRY_HEADER_BYTES>()?;
+    let [crc32, id, text_bytes]: [u32; 3] = bytemuck::cast(*header);
+    let text_bytes = usize::try_from(text_bytes).ok()?;
+    if id != label_id || text_bytes > TEXT_BYTES_MAX {
+        return None;
+    }
+    let entry = entry.get(..blocks_of(text_bytes).checked_mul(BLOCK_BYTES)?)?;
+    let (_, behind_crc) = entry.split_first_chunk::<4>()?;
+    if checksum.of(&[&salt.to_le_bytes(), behind_crc]) != crc32 {
+        return None;
+    }
+    let (_, text) = entry.split_first_chunk::<ENTRY_HEADER_BYTES>()?;
+    core::str::from_utf8(text.get(..text_bytes)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn table_with(label_id: u32, text: &str, salt: u32) -> Vec<u8> {
+        let start = (label_id as usize - 1) * BLOCK_BYTES;
+        let mut table = vec![0xAA; start + blocks_of(text.len()) * BLOCK_BYTES];
+        encode(&mut table[start..], label_id, text, &Checksum::new(), salt).unwrap();
+        table
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(text in ".{0,200}", label_id in 1u32..50, salt: u32) {
+            let table = table_with(label_id, &text, salt);
+            let checksum = Checksum::new();
+            prop_assert_eq!(decode(&table, label_id, &checksum, salt), Some(text.as_str()));
+            prop_assert_eq!(decode(&table, label_id, &checksum, salt ^ 1), None);
+            prop_assert_eq!(decode(&table, label_id + 1, &checksum, salt), None);
+        }
+
+        #[test]
+        fn every_single_bit_flip_is_detected(text in ".{0,80}", flip: prop::sample::Index, salt: u32) {
+            let mut table = table_with(1, &text, salt);
+            let bit = flip.index(table.len() * 8);
+            table[bit / 8] ^= 1 << (bit % 8);
+            prop_assert_eq!(decode(&table, 1, &Checksum::new(), salt), None);
+        }
+
+        #[test]
+        fn any_bytes_are_survived(table in prop::collection::vec(0u8.., 0..300), label_id: u32, salt: u32) {
+            let _ = decode(&table, label_id, &Checksum::new(), salt);
+        }
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!(blocks_of(0), 1);
+        assert_eq!(blocks_of(52), 1);
+        assert_eq!(blocks_of(53), 2);
+        let longest = "x".repeat(TEXT_BYTES_MAX);
+        assert_eq!(
+            decode(&table_with(3, &longest, 7), 3, &Checksum::new(), 7),
+            Some(longest.as_str())
+        );
+        let too_long = "x".repeat(TEXT_BYTES_MAX + 1);
+        let mut blocks = vec![0; blocks_of(too_long.len()) * BLOCK_BYTES];
+        assert_eq!(encode(&mut blocks, 1, &too_long, &Checksum::new(), 7), None);
+        assert_eq!(encode(&mut [0; 63], 1, "x", &Checksum::new(), 7), None);
+    }
+
+    #[test]
+    fn text_that_is_not_utf8_is_refused() {
+        let mut table = table_with(1, "ab", 7);
+        table[ENTRY_HEADER_BYTES] = 0xFF;
+        let (_, behind_crc) = table.split_at(4);
+        let crc32 = Checksum::new().of(&[&7u32.to_le_bytes(), behind_crc]);
+        table[..4].copy_from_slice(&crc32.to_le_bytes());
+        assert_eq!(decode(&table, 1, &Checksum::new(), 7), None);
+    }
+}

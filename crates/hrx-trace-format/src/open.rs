@@ -1,0 +1,91 @@
+//! One region that is running now. It lies in the open table from `begin` until its completed record is in a ring.
+//!
+//! A crash between the two leaves both. The completed record names the slot it came from, and the open one says how many tickets its
+//! ring had given out when it took the slot; since a slot holds one region at a time, a record of that ring with a later ticket and this
+//! slot can only be this very region, and the reader drops the open one. No clock is compared.
+
+use bytemuck::{Pod, Zeroable};
+use core::mem::{align_of, offset_of, size_of};
+
+use crate::checksum::Checksum;
+use crate::record::{RECORD_BYTES, Record};
+
+/// Slots of an open table. Bounded by `Record::open_slot`, a u8 whose 0 means none.
+pub const OPEN_SLOTS: u32 = 64;
+
+/// The sequence word of a slot that a thread has taken and not yet filled. `begin` has not returned: there is nothing to show.
+pub const SEQUENCE_TAKEN: u64 = u64::MAX;
+
+/// One region that is running now, as the host observed its beginning.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+pub struct OpenRecord {
+    /// 1 + the slot it lies in. 0: the slot is free. [`SEQUENCE_TAKEN`]: taken, not yet filled.
+    pub sequence: u64,
+    /// When the region began, in nanoseconds since the capture's start.
+    pub start_ns: u64,
+    /// `claimed` of ring `ring` when the region began: its completed record has a sequence above this.
+    pub claimed_at_begin: u64,
+    /// Bytes the region was announced to copy; 0: none, or unknown.
+    pub copied_bytes: u64,
+    /// The caller's submission or graph id; 0: none.
+    pub correlation_id: u64,
+    /// As in [`Record::lane`].
+    pub lane: u32,
+    /// As in [`Record::label_id`].
+    pub label_id: u32,
+    /// The operating system's id of the thread that began it.
+    pub thread_id: u32,
+    /// The ring that its completed record will go to.
+    pub ring: u32,
+    /// [`crate::record::FLAG_SATURATED`]. The other bits are unused.
+    pub flags: u8,
+    /// Unused: a writer clears it, a reader ignores it.
+    pub unused: u8,
+    /// [`KIND_OPEN`]. Readers skip and count kinds they do not know.
+    pub kind: u16,
+    /// CRC-32 of all 64 bytes, computed while this field holds the salt of the open table.
+    pub crc32: u32,
+}
+
+/// A region that has begun.
+pub const KIND_OPEN: u16 = 1;
+
+const _: () = {
+    assert!(size_of::<OpenRecord>() == RECORD_BYTES && align_of::<OpenRecord>() == 8);
+    // What the two have in common lies in the same place, so that a hex dump reads the same.
+    assert!(offset_of!(OpenRecord, start_ns) == offset_of!(Record, start_ns));
+    assert!(offset_of!(OpenRecord, copied_bytes) == offset_of!(Record, copied_bytes));
+    assert!(offset_of!(OpenRecord, correlation_id) == offset_of!(Record, correlation_id));
+    assert!(offset_of!(OpenRecord, lane) == offset_of!(Record, lane));
+    assert!(offset_of!(OpenRecord, label_id) == offset_of!(Record, label_id));
+    assert!(offset_of!(OpenRecord, thread_id) == offset_of!(Record, thread_id));
+    assert!(offset_of!(OpenRecord, flags) == offset_of!(Record, flags));
+    assert!(offset_of!(OpenRecord, kind) == offset_of!(Record, kind));
+    assert!(offset_of!(OpenRecord, crc32) == offset_of!(Record, crc32));
+    assert!(OPEN_SLOTS < u8::MAX as u32);
+};
+
+impl OpenRecord {
+    /// The record with its checksum computed for the open table whose area salt is `salt`.
+    #[inline]
+    #[must_use]
+    pub fn sealed(mut self, checksum: &Checksum, salt: u32) -> Self {
+        self.crc32 = checksum.of_record(bytemuck::cast(self), salt);
+        self
+    }
+
+    /// Whether the checksum holds. Says nothing of the sequence.
+    #[inline]
+    #[must_use]
+    pub fn verifies(&self, checksum: &Checksum, salt: u32) -> bool {
+        checksum.of_record(bytemuck::cast(*self), salt) == self.crc32
+    }
+
+    /// The record as it lies in the file.
+    #[inline]
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; RECORD_BYTES]) -> Self {
+        bytemuck::cast(bytes)
+    }
+}
