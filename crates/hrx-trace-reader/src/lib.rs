@@ -3,6 +3,7 @@
 
 mod account;
 mod event;
+pub mod process;
 
 pub use account::{Account, Damage, Ending, Report};
 pub use event::{Event, OpenRegion};

@@ -1,0 +1,322 @@
+//! The hot path. It takes no lock, allocates nothing, makes no system call, and cannot fail, block or panic.
+//!
+//! What a `record` costs, in order: the gate (a load), the caller's times to nanoseconds, the thread (a thread-local load), a ticket (one
+//! read-modify-write), the checksum of 64 bytes, nine stores to one cache line. The README has the figures and the command that measures them.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use hrx_trace_format::header::STATE_FINISHED;
+use hrx_trace_format::open::KIND_OPEN;
+use hrx_trace_format::record::FLAG_SATURATED;
+use hrx_trace_format::{Checksum, OpenRecord, Record};
+
+use crate::event::{Event, Label};
+use crate::labels::Labels;
+use crate::mapping::{Gate, Lines};
+use crate::options::Options;
+use crate::region::Region;
+use crate::{Result, slot, thread};
+
+/// Records regions into a file that survives the crash of this process. Usable from any thread by shared reference.
+///
+/// When `record` has returned, the event is in the file: no later death of the process loses it. The file is valid at every instant and needs no
+/// finish; a [`Recorder::finish`] only says that the end was a clean one. Dropping a recorder finishes it, unless the thread is panicking.
+///
+/// In a forked child every call does nothing: the file belongs to the parent.
+#[derive(Debug)]
+pub struct Recorder {
+    pub(crate) gate: Gate,
+    pub(crate) epoch: Instant,
+    pub(crate) checksum: Checksum,
+    pub(crate) rings: Box<[Ring]>,
+    /// The open table.
+    pub(crate) open: Lines,
+    pub(crate) open_salt: u32,
+    /// The line of [`hrx_trace_format::Counters`].
+    pub(crate) counters: Lines,
+    pub(crate) labels: Labels,
+    pub(crate) path: PathBuf,
+    /// Holds the lock that tells readers that the writer lives.
+    pub(crate) file: File,
+}
+
+/// One ring. Rings lie on lines of their own: `lap_start` changes once a lap.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(crate) struct Ring {
+    /// The control line; word 0 is `claimed`.
+    pub control: Lines,
+    pub slots: Lines,
+    pub salt: u32,
+    /// A multiple of the capacity, at or below the tickets given out now: spares `slot_of` the division.
+    pub lap_start: AtomicU64,
+}
+
+// Words of the counters' line, in the order of `hrx_trace_format::Counters`.
+pub(crate) const WORD_STATE: usize = 0;
+const WORD_FINISHED_NS: usize = 1;
+const WORD_DROPPED: usize = 2;
+const WORD_REJECTED: usize = 3;
+const WORD_OPEN_REFUSED: usize = 4;
+pub(crate) const WORD_LABELS_REFUSED: usize = 5;
+
+impl Ring {
+    /// The slot of the ticket `ticket`: `ticket % capacity`, with a division only when a lap begins.
+    ///
+    /// Any `lap_start` is a multiple of the capacity, so whatever value is seen here, a difference below the capacity is the remainder.
+    #[inline]
+    fn slot_of(&self, ticket: u64) -> usize {
+        let capacity = self.slots.count() as u64;
+        let since_lap = ticket.wrapping_sub(self.lap_start.load(Ordering::Relaxed));
+        if since_lap < capacity {
+            return since_lap as usize;
+        }
+        let slot = ticket % capacity;
+        self.lap_start.store(ticket - slot, Ordering::Relaxed);
+        slot as usize
+    }
+
+    #[inline]
+    fn claimed(&self) -> &AtomicU64 {
+        &self.control.get(0)[0]
+    }
+}
+
+impl Recorder {
+    /// Begins a capture that keeps the last `capacity` events in a new file at `path`: [`Options`] with their defaults.
+    ///
+    /// # Errors
+    /// See [`Options::create`].
+    pub fn create(path: impl AsRef<Path>, capacity: u64) -> Result<Self> {
+        Options::new(capacity).create(path)
+    }
+
+    /// Interns `name`; the same name gives the same label. If the label table is full, the label is [`Label::NONE`] and the refusal is counted.
+    ///
+    /// Takes a lock and may allocate: intern once, outside the hot path.
+    pub fn label(&self, name: &str) -> Label {
+        if !self.gate.is_open() {
+            return Label::NONE;
+        }
+        self.labels.intern(name, &self.checksum).unwrap_or_else(|| {
+            self.count(WORD_LABELS_REFUSED);
+            Label::NONE
+        })
+    }
+
+    /// Records a region that began at `start` and took `elapsed`.
+    ///
+    /// A region that began before the capture is not recorded, and counted as rejected. The oldest event is overwritten when the ring is full.
+    /// Times that do not fit 64 bits of nanoseconds (584 years) saturate, and the event is marked so.
+    #[inline]
+    pub fn record(&self, start: Instant, elapsed: Duration, event: Event) {
+        if !self.gate.is_open() {
+            return;
+        }
+        let Some(since_epoch) = start.checked_duration_since(self.epoch) else {
+            self.count(WORD_REJECTED);
+            return;
+        };
+        let thread = thread::current();
+        let (ring, _) = self.ring_of(thread);
+        self.write(ring, since_epoch, elapsed, thread.id, event.record());
+    }
+
+    /// Begins a region: from now on until it is finished, the file says that it is running.
+    ///
+    /// If 64 regions are open already, this one is not shown while it runs (which is counted) and recorded all the same when it completes.
+    #[inline]
+    pub fn begin(&self, event: Event) -> Region<'_> {
+        let start = Instant::now();
+        let thread = thread::current();
+        let (ring, ring_index) = self.ring_of(thread);
+        let mut region = Region {
+            recorder: self,
+            start,
+            event,
+            ring: ring_index,
+            open_slot: 0,
+        };
+        let Some(since_epoch) = start.checked_duration_since(self.epoch) else {
+            return region;
+        };
+        if !self.gate.is_open() {
+            return region;
+        }
+        let Some(taken) = self.take_open_slot(thread.ordinal) else {
+            self.count(WORD_OPEN_REFUSED);
+            return region;
+        };
+        region.open_slot = taken + 1;
+        let described = event.record();
+        let (start_ns, start_flag) = nanoseconds(since_epoch);
+        let open = OpenRecord {
+            sequence: u64::from(region.open_slot),
+            start_ns,
+            // After the slot was taken: see the proof in `hrx_trace_format::open`.
+            claimed_at_begin: ring.claimed().load(Ordering::Relaxed),
+            copied_bytes: described.copied_bytes,
+            correlation_id: described.correlation_id,
+            lane: described.lane,
+            label_id: described.label_id,
+            thread_id: thread.id,
+            ring: ring_index,
+            flags: (described.flags | start_flag) & FLAG_SATURATED,
+            unused: 0,
+            kind: KIND_OPEN,
+            crc32: 0,
+        }
+        .sealed(&self.checksum, self.open_salt);
+        slot::fill(self.open.get(usize::from(taken)), &bytemuck::cast(open));
+        region
+    }
+
+    /// Completes `region`: its record first, then its open slot, so that it is in the file at every instant.
+    #[inline]
+    pub(crate) fn complete(&self, region: &Region<'_>, event: Event) {
+        let elapsed = region.start.elapsed();
+        if !self.gate.is_open() {
+            return;
+        }
+        let Some(since_epoch) = region.start.checked_duration_since(self.epoch) else {
+            self.count(WORD_REJECTED);
+            return;
+        };
+        let Some(ring) = self.rings.get(region.ring as usize) else {
+            return;
+        };
+        let record = Record {
+            open_slot: region.open_slot,
+            ..event.record()
+        };
+        self.write(ring, since_epoch, elapsed, thread::current().id, record);
+        if let Some(taken) = region.open_slot.checked_sub(1) {
+            slot::clear(self.open.get(usize::from(taken)));
+        }
+    }
+
+    /// Forces what was recorded so far to the disk, so that it survives the death of the kernel too. Takes as long as the disk does.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn sync(&self) -> io::Result<()> {
+        if !self.gate.is_open() {
+            return Ok(());
+        }
+        self.cache_dropped();
+        self.file.sync_data()?;
+        // The file's name is data of its folder.
+        let folder = self
+            .path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+    }
+
+    /// Ends the capture cleanly. What is recorded later, or by a thread that is inside `record` now, may or may not be in the file.
+    pub fn finish(&self) {
+        if !self.gate.close() {
+            return;
+        }
+        self.cache_dropped();
+        let (finished_ns, _) = nanoseconds(self.epoch.elapsed());
+        let counters = self.counters.get(0);
+        counters[WORD_FINISHED_NS].store(finished_ns, Ordering::Relaxed);
+        counters[WORD_STATE].store(STATE_FINISHED, Ordering::Release);
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The ring that `thread` writes to, and its index.
+    #[inline]
+    fn ring_of(&self, thread: thread::Thread) -> (&Ring, u32) {
+        let index = match self.rings.len() {
+            1 => 0,
+            count => thread.ordinal % count as u32,
+        };
+        (&self.rings[index as usize], index)
+    }
+
+    #[inline]
+    fn write(
+        &self,
+        ring: &Ring,
+        since_epoch: Duration,
+        elapsed: Duration,
+        thread_id: u32,
+        described: Record,
+    ) {
+        let (start_ns, start_flag) = nanoseconds(since_epoch);
+        let (duration_ns, duration_flag) = nanoseconds(elapsed);
+        let ticket = slot::claim(ring.claimed());
+        let record = Record {
+            sequence: ticket + 1,
+            start_ns,
+            duration_ns,
+            thread_id,
+            flags: described.flags | start_flag | duration_flag,
+            ..described
+        }
+        .sealed(&self.checksum, ring.salt);
+        slot::publish(
+            ring.slots.get(ring.slot_of(ticket)),
+            &bytemuck::cast(record),
+        );
+    }
+
+    /// A free slot of the open table, now taken; the thread's favourite first, so that threads do not share lines.
+    #[inline]
+    fn take_open_slot(&self, ordinal: u32) -> Option<u8> {
+        let slots = self.open.count() as u32;
+        // Favourites eight apart: room for nested regions before the next thread's.
+        let favourite = (ordinal * 8 + ordinal / 8) % slots;
+        (favourite..slots)
+            .chain(0..favourite)
+            .find(|index| slot::take(self.open.get(*index as usize)))
+            .map(|index| index as u8)
+    }
+
+    /// Counts one more of something that is not an event in a ring.
+    #[cold]
+    fn count(&self, word: usize) {
+        self.counters.get(0)[word].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Writes the sum of what was overwritten into the header, for simple tools.
+    fn cache_dropped(&self) {
+        let dropped = self
+            .rings
+            .iter()
+            .map(|ring| {
+                let claimed = ring.claimed().load(Ordering::Relaxed);
+                claimed.saturating_sub(ring.slots.count() as u64)
+            })
+            .sum();
+        self.counters.get(0)[WORD_DROPPED].store(dropped, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.finish();
+        }
+    }
+}
+
+/// `duration` in nanoseconds, and the flag to set if that is more than 64 bits hold.
+#[inline]
+fn nanoseconds(duration: Duration) -> (u64, u8) {
+    match u64::try_from(duration.as_nanos()) {
+        Ok(nanoseconds) => (nanoseconds, 0),
+        Err(_) => (u64::MAX, FLAG_SATURATED),
+    }
+}
