@@ -61,8 +61,25 @@ impl Checksum {
         if let Some(crc_field) = bytes.last_chunk_mut() {
             *crc_field = salt.to_le_bytes();
         }
-        self.of(&[&bytes])
+        let vectors = vectors(bytemuck::cast(bytes));
+        self.of(&[bytemuck::bytes_of(&vectors)])
     }
+}
+
+/// The words as the processor's vectors, so that they are stored as the checksum loads them, 16 bytes at a time.
+///
+/// A 16-byte load of what two 8-byte stores just wrote has to wait until they have left the store buffer: measured, half the time of `record`.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn vectors([a, b, c, d, e, f, g, h]: [u64; 8]) -> [core::arch::x86_64::__m128i; 4] {
+    [[a, b], [c, d], [e, f], [g, h]].map(bytemuck::cast)
+}
+
+/// Elsewhere stores are forwarded, or nobody has measured yet.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn vectors(words: [u64; 8]) -> [u64; 8] {
+    words
 }
 
 #[cfg(test)]
