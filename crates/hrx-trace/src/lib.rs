@@ -1,4 +1,38 @@
-//! Traces that survive the crash: record host-observed region latencies into a memory-mapped ring file.
+//! Traces that survive the crash: host-observed region latencies, recorded into a memory-mapped ring file.
+//!
+//! When `record` has returned, the event is in the file; SIGKILL, abort, a segmentation fault or the OOM killer take nothing of it away, and
+//! the regions that were running are in it too. `hrx-convert` turns the file into Chrome/Perfetto JSON, during the run or after it.
+//! The times are what the host observed, driver and scheduling overhead included; they are never device timestamps.
+//!
+//! ```
+//! use hrx_trace::{Event, Recorder, lane};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("run.hrxt");
+//! let recorder = Recorder::create(&path, 100_000)?; // keeps the last 100,000 events, 64 bytes each
+//! let gemm = recorder.label("gemm");
+//!
+//! let mut region = recorder.begin(Event::new(lane::COMPUTE).label(gemm).correlation_id(7));
+//! // ... submit, and wait ...
+//! region.set_copied_bytes(4096);
+//! region.finish();
+//!
+//! recorder.finish(); // says that this end was a clean one; needed for nothing else
+//! # let report = hrx_trace_reader::Trace::open(&path)?.report();
+//! # assert_eq!((report.account.recovered, report.ending), (1, hrx_trace_reader::Ending::Finished));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A program that used the in-memory tracer uses [`Tracer`] instead: the same calls with the same meaning.
+//!
+//! | call | what it may do |
+//! |---|---|
+//! | [`Recorder::record`], [`Recorder::begin`], [`Region::finish`] | no lock, no allocation, no system call (but gettid at a thread's first), no panic, no failure |
+//! | [`Recorder::label`] | a lock, an allocation: intern once |
+//! | [`Recorder::create`], [`Recorder::sync`] | system calls, errors |
+//!
+//! What can still hurt the host: another process that truncates the file (a store then raises SIGBUS; the file is created 0600, so only the
+//! same user can), and writeback on a slow disk (put the file on tmpfs if the tail of `record` matters).
 #![deny(unsafe_code)]
 
 #[cfg(not(target_os = "linux"))]
@@ -17,6 +51,10 @@ mod recorder;
 mod region;
 mod slot;
 mod thread;
+mod tracer;
+
+/// The in-memory tracer's own types, as [`Tracer::finish`] returns them.
+pub use hrx_trace_reader::seed::{ExecutionTrace, TraceEvent};
 
 pub use self::{
     error::{Error, Result},
@@ -24,4 +62,5 @@ pub use self::{
     options::Options,
     recorder::Recorder,
     region::Region,
+    tracer::Tracer,
 };

@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use hrx_trace_format::header::STATE_FINISHED;
 use hrx_trace_format::open::KIND_OPEN;
 use hrx_trace_format::record::FLAG_SATURATED;
 use hrx_trace_format::{Checksum, OpenRecord, Record};
+use hrx_trace_reader::Trace;
 
 use crate::event::{Event, Label};
 use crate::labels::Labels;
@@ -227,6 +229,21 @@ impl Recorder {
         let counters = self.counters.get(0);
         counters[WORD_FINISHED_NS].store(finished_ns, Ordering::Relaxed);
         counters[WORD_STATE].store(STATE_FINISHED, Ordering::Release);
+    }
+
+    /// Events recorded so far in all rings, overwritten ones included.
+    #[must_use]
+    pub fn claimed(&self) -> u64 {
+        self.rings
+            .iter()
+            .map(|ring| ring.claimed().load(Ordering::Relaxed))
+            .sum()
+    }
+
+    /// Opens the file for reading, even if it has been renamed or deleted since.
+    pub(crate) fn read_back(&self) -> std::result::Result<Trace, hrx_trace_reader::Error> {
+        // Not our own descriptor: a reader tries the lock, and the lock belongs to the descriptor.
+        Trace::open(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
     }
 
     /// The file.
