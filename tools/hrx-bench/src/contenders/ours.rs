@@ -1,0 +1,78 @@
+//! Our recorder, by each of its entrances.
+
+use std::sync::Arc;
+
+use hrx_trace::{Event, Recorder, Tracer};
+
+use crate::contender::{Contender, Fields};
+
+#[inline]
+fn event(fields: &Fields) -> Event {
+    Event::new(fields.lane)
+        .copied_bytes(fields.copied_bytes as u64)
+        .failed(fields.failed)
+}
+
+/// `Recorder::record`; all threads share the recorder, which has one ring or several.
+pub struct Record(pub Recorder);
+
+impl Contender for Record {
+    type Thread = ();
+
+    fn thread(&self, _: usize) {}
+
+    #[inline]
+    fn event(&self, (): &mut (), fields: &Fields) {
+        self.0.record(fields.start, fields.elapsed, event(fields));
+    }
+}
+
+/// `Recorder::record`, with a recorder for each thread.
+pub struct RecordOwn(pub Vec<Arc<Recorder>>);
+
+impl Contender for RecordOwn {
+    type Thread = Arc<Recorder>;
+
+    fn thread(&self, index: usize) -> Arc<Recorder> {
+        Arc::clone(&self.0[index])
+    }
+
+    #[inline]
+    fn event(&self, recorder: &mut Arc<Recorder>, fields: &Fields) {
+        recorder.record(fields.start, fields.elapsed, event(fields));
+    }
+}
+
+/// `Recorder::begin` and `Region::finish`, which read the clock themselves.
+pub struct BeginFinish(pub Recorder);
+
+impl Contender for BeginFinish {
+    type Thread = ();
+
+    fn thread(&self, _: usize) {}
+
+    #[inline]
+    fn event(&self, (): &mut (), fields: &Fields) {
+        self.0.begin(event(fields)).finish();
+    }
+}
+
+/// `Tracer::record`, as a program that used the in-memory tracer calls it.
+pub struct ByTracer(pub Tracer);
+
+impl Contender for ByTracer {
+    type Thread = ();
+
+    fn thread(&self, _: usize) {}
+
+    #[inline]
+    fn event(&self, (): &mut (), fields: &Fields) {
+        self.0.record(
+            fields.start,
+            fields.elapsed,
+            fields.lane,
+            fields.copied_bytes,
+            fields.failed,
+        );
+    }
+}
