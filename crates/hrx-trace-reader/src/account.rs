@@ -64,7 +64,7 @@ impl AddAssign for Account {
 impl Sum for Account {
     fn sum<I: Iterator<Item = Self>>(accounts: I) -> Self {
         accounts.fold(Self::default(), |mut sum, account| {
-            sum += account;
+            sum.add_assign(account);
             sum
         })
     }

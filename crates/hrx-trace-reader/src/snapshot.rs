@@ -1,0 +1,187 @@
+//! The moment at which a capture is read: everything that changes under the reader, taken once and in an order that loses nothing.
+//!
+//! The order: the writer's lock, the counters, the open table, each ring's `claimed`, the labels, the clock.
+//! - The lock before the state word: a writer that finishes and exits in between counts as finished.
+//! - The open table before `claimed`: a region that completes in between is seen in both, and the ring's record tells; never in neither.
+//! - The labels behind `claimed`: every name that the window's records use is in the table by then.
+
+use bytemuck::Zeroable;
+use hrx_trace_format::header::{STATE_FINISHED, STATE_RECORDING};
+use hrx_trace_format::open::{KIND_OPEN, SEQUENCE_TAKEN};
+use hrx_trace_format::{Area, Checksum, Counters, Identity, OpenRecord};
+
+use crate::ending::{now_ns, writer_runs};
+use crate::evidence::{effective_claimed, newest_sequence};
+use crate::ring::{Place, SEQUENCE_MAX};
+use crate::source::Source;
+use crate::{Damage, Ending};
+
+/// How often a slot of the open table that a live writer is just changing is read again.
+const RETRIES: u32 = 8;
+
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) file_bytes: u64,
+    pub(crate) ending: Ending,
+    pub(crate) counters: Counters,
+    /// Slot by slot; None: nothing that runs.
+    pub(crate) open: Vec<Option<OpenRecord>>,
+    pub(crate) open_torn: u64,
+    /// Tickets given out, ring by ring, at most [`SEQUENCE_MAX`] each.
+    pub(crate) claimed: Vec<u64>,
+    /// The label table, or what there is of it.
+    pub(crate) labels: Vec<u8>,
+    /// Live: now.
+    pub(crate) now_ns: Option<u64>,
+    pub(crate) damages: Vec<Damage>,
+}
+
+impl Snapshot {
+    /// `chunk_records` bounds the memory of the search for the newest records.
+    pub(crate) fn take(
+        source: &Source,
+        identity: &Identity,
+        checksum: &Checksum,
+        chunk_records: usize,
+    ) -> Self {
+        let mut damages = Vec::new();
+        let file_bytes = source.length().unwrap_or_else(|error| {
+            damages.push(Damage {
+                offset: 0,
+                what: format!("the file's size cannot be asked for: {error}"),
+            });
+            0
+        });
+        if file_bytes < identity.file_bytes {
+            damages.push(Damage {
+                offset: file_bytes,
+                what: format!(
+                    "cut short: found {file_bytes} bytes, expected {}",
+                    identity.file_bytes
+                ),
+            });
+        }
+        let runs = writer_runs(source.lock(), identity);
+        let counters = read_counters(source, identity, &mut damages);
+        let ending = match (counters.state, runs) {
+            (STATE_FINISHED, _) => Ending::Finished,
+            (_, true) => Ending::Live,
+            (_, false) => Ending::WriterDied,
+        };
+        let live = ending == Ending::Live;
+        let (open, open_torn) = read_open_table(source, identity, checksum, live, &mut damages);
+        let claimed = (0..identity.ring_count)
+            .map(|ring| {
+                let place = Place::new(identity, ring, file_bytes, checksum);
+                read_claimed(source, &place, live, chunk_records, &mut damages)
+            })
+            .collect();
+        let labels_there = file_bytes
+            .saturating_sub(identity.label_offset)
+            .min(identity.label_bytes);
+        let mut labels = vec![0; labels_there as usize];
+        damages.extend(source.read(identity.label_offset, &mut labels));
+        Self {
+            file_bytes,
+            ending,
+            counters,
+            open,
+            open_torn,
+            claimed,
+            labels,
+            now_ns: live.then(|| now_ns(identity)).flatten(),
+            damages,
+        }
+    }
+
+    pub(crate) fn live(&self) -> bool {
+        self.ending == Ending::Live
+    }
+}
+
+fn read_counters(source: &Source, identity: &Identity, damages: &mut Vec<Damage>) -> Counters {
+    let mut counters = Counters::zeroed();
+    damages.extend(source.read(
+        identity.counters_offset,
+        bytemuck::bytes_of_mut(&mut counters),
+    ));
+    if counters.state != STATE_FINISHED && counters.state != STATE_RECORDING {
+        damages.push(Damage {
+            offset: identity.counters_offset,
+            what: format!(
+                "state: found {:#018x}, expected {STATE_RECORDING:#018x} (recording) or {STATE_FINISHED:#018x} (finished)",
+                counters.state
+            ),
+        });
+    }
+    counters
+}
+
+/// The regions that run, by slot, and how many slots hold something that cannot be believed.
+fn read_open_table(
+    source: &Source,
+    identity: &Identity,
+    checksum: &Checksum,
+    live: bool,
+    damages: &mut Vec<Damage>,
+) -> (Vec<Option<OpenRecord>>, u64) {
+    let mut records = vec![OpenRecord::zeroed(); identity.open_slots as usize];
+    damages.extend(source.read(identity.open_offset, bytemuck::cast_slice_mut(&mut records)));
+    let salt = Area::OpenTable.salt(identity.salt);
+    let mut torn = 0u64;
+    let open = (0..)
+        .zip(records)
+        .map(|(slot, mut record)| {
+            let mut retries = if live { RETRIES } else { 0 };
+            loop {
+                if record.sequence == 0 || record.sequence == SEQUENCE_TAKEN {
+                    return None;
+                }
+                if record.sequence == u64::from(slot).saturating_add(1)
+                    && record.verifies(checksum, salt)
+                    && record.kind == KIND_OPEN
+                    && record.ring < identity.ring_count
+                {
+                    return Some(record);
+                }
+                if retries == 0 {
+                    torn = torn.saturating_add(1);
+                    return None;
+                }
+                retries = retries.saturating_sub(1);
+                source.read(
+                    identity.open_slot(slot),
+                    bytemuck::bytes_of_mut(&mut record),
+                );
+            }
+        })
+        .collect();
+    (open, torn)
+}
+
+/// A live writer's counter is right, for both see the same memory; else the records are the witnesses.
+fn read_claimed(
+    source: &Source,
+    place: &Place,
+    live: bool,
+    chunk_records: usize,
+    damages: &mut Vec<Damage>,
+) -> u64 {
+    let (claimed, failed) = place.read_claimed(source);
+    damages.extend(failed);
+    if live && claimed <= SEQUENCE_MAX {
+        return claimed;
+    }
+    let newest = newest_sequence(source, place, claimed, chunk_records);
+    let effective = effective_claimed(claimed, newest, place.capacity);
+    if effective != claimed {
+        damages.push(Damage {
+            offset: place.control_offset(),
+            what: format!(
+                "claimed of ring {}: found {claimed}, expected {newest}, the sequence of the newest record that is there",
+                place.ring
+            ),
+        });
+    }
+    effective
+}

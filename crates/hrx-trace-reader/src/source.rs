@@ -1,0 +1,206 @@
+//! Where the bytes come from: a file that is read by pread, or bytes in memory.
+//!
+//! Invariants:
+//! - The file is never mapped (a file that shrinks under a mapping is a SIGBUS), never written, and its cursor never moves.
+//! - [`Source::read`] always fills the whole buffer: with zeroes where the file has ended or cannot be read. No record of zeroes is
+//!   believable, so the slots concerned judge themselves, and all that can be read around a bad page is delivered.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::os::unix::fs::{FileExt, FileTypeExt};
+use std::path::{Path, PathBuf};
+
+use hrx_trace_format::header::PAGE_BYTES;
+
+use crate::{Damage, Error};
+
+/// The bytes of one capture.
+#[derive(Debug)]
+pub(crate) struct Source {
+    path: PathBuf,
+    bytes: Bytes,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    File(File),
+    Memory(Vec<u8>),
+    #[cfg(test)]
+    Fake(fake::Fake),
+}
+
+/// What trying the writer's lock told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lock {
+    /// Somebody holds it.
+    Held,
+    /// Nobody holds it.
+    Free,
+    /// The file system has no locks.
+    Unsupported,
+    /// Bytes in memory: there is nothing to lock and nobody to write.
+    NoFile,
+}
+
+impl Source {
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        let refused = |source| Error::Io {
+            path: path.to_owned(),
+            source,
+        };
+        // Before opening: opening a pipe would wait for its other end.
+        let found = fs::metadata(path).map_err(refused)?.file_type();
+        if !found.is_file() {
+            return Err(Error::NotAFile {
+                path: path.to_owned(),
+                found: if found.is_dir() {
+                    "a directory"
+                } else if found.is_fifo() {
+                    "a pipe"
+                } else if found.is_socket() {
+                    "a socket"
+                } else {
+                    "a device"
+                },
+            });
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            bytes: Bytes::File(File::open(path).map_err(refused)?),
+        })
+    }
+
+    pub(crate) fn from_bytes(bytes: Vec<u8>) -> Self {
+        Self {
+            path: PathBuf::from("(bytes)"),
+            bytes: Bytes::Memory(bytes),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many bytes there are now.
+    pub(crate) fn length(&self) -> io::Result<u64> {
+        match &self.bytes {
+            Bytes::File(file) => Ok(file.metadata()?.len()),
+            Bytes::Memory(bytes) => Ok(bytes.len() as u64),
+            #[cfg(test)]
+            Bytes::Fake(fake) => Ok(fake.length),
+        }
+    }
+
+    /// Tries the writer's lock, and lets go of it at once.
+    pub(crate) fn lock(&self) -> Lock {
+        match &self.bytes {
+            Bytes::File(file) => match file.try_lock_shared() {
+                Ok(()) => {
+                    // Closing the file would release it as well, so a failure changes nothing.
+                    let _ = file.unlock();
+                    Lock::Free
+                }
+                Err(TryLockError::WouldBlock) => Lock::Held,
+                Err(TryLockError::Error(_)) => Lock::Unsupported,
+            },
+            Bytes::Memory(_) => Lock::NoFile,
+            #[cfg(test)]
+            Bytes::Fake(fake) => fake.lock,
+        }
+    }
+
+    /// Fills `buffer` with the bytes from `offset` on; zeroes stand for what is not there. Returns the first read that failed; an early end is none.
+    pub(crate) fn read(&self, mut offset: u64, mut buffer: &mut [u8]) -> Option<Damage> {
+        let mut failed = None;
+        while !buffer.is_empty() {
+            let done = match self.read_at(offset, buffer) {
+                Ok(0) => {
+                    buffer.fill(0);
+                    break;
+                }
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    failed.get_or_insert_with(|| Damage {
+                        offset,
+                        what: format!("cannot be read: {error}"),
+                    });
+                    // Pages fail one by one: go on behind this one.
+                    let behind = PAGE_BYTES.saturating_sub(offset & PAGE_BYTES.saturating_sub(1));
+                    let count = buffer.len().min(behind as usize);
+                    buffer.iter_mut().take(count).for_each(|byte| *byte = 0);
+                    count
+                }
+            };
+            offset = offset.saturating_add(done as u64);
+            buffer = buffer.get_mut(done..).unwrap_or_default();
+        }
+        failed
+    }
+
+    /// The bytes from the start of the file on, as many as `buffer` holds or there are.
+    pub(crate) fn read_start<'buffer>(
+        &self,
+        buffer: &'buffer mut [u8],
+    ) -> io::Result<&'buffer [u8]> {
+        let mut count = 0usize;
+        loop {
+            let rest = buffer.get_mut(count..).unwrap_or_default();
+            match self.read_at(count as u64, rest) {
+                Ok(0) => break,
+                Ok(more) => count = count.saturating_add(more),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(buffer.get(..count).unwrap_or_default())
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        match &self.bytes {
+            Bytes::File(file) => file.read_at(buffer, offset),
+            Bytes::Memory(bytes) => {
+                let there = usize::try_from(offset)
+                    .ok()
+                    .and_then(|offset| bytes.get(offset..))
+                    .unwrap_or_default();
+                let count = there.len().min(buffer.len());
+                if let (Some(to), Some(from)) = (buffer.get_mut(..count), there.get(..count)) {
+                    to.copy_from_slice(from);
+                }
+                Ok(count)
+            }
+            #[cfg(test)]
+            Bytes::Fake(fake) => (fake.read_at)(offset, buffer),
+        }
+    }
+}
+
+/// A source whose every read a test decides on.
+#[cfg(test)]
+pub(crate) mod fake {
+    use super::*;
+
+    type ReadAt = dyn Fn(u64, &mut [u8]) -> io::Result<usize>;
+
+    pub(crate) struct Fake {
+        pub(crate) length: u64,
+        pub(crate) lock: Lock,
+        pub(crate) read_at: Box<ReadAt>,
+    }
+
+    impl std::fmt::Debug for Fake {
+        fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            formatter.write_str("Fake")
+        }
+    }
+
+    impl From<Fake> for Source {
+        fn from(fake: Fake) -> Self {
+            Self {
+                path: PathBuf::from("(fake)"),
+                bytes: Bytes::Fake(fake),
+            }
+        }
+    }
+}
