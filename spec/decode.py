@@ -70,19 +70,22 @@ def text_of(field):
         return field[: error.start].decode()
 
 
+def as_hex(some_bytes):
+    return "[" + ", ".join(f"{byte:02x}" for byte in some_bytes) + "]"
+
+
 def accept(data):
     """The identity at the start of the file [7.1]."""
     short = f"cut short: found {len(data)} bytes, expected a header of at least {HEADER_BYTES}"
     if len(data) < 8:
         raise Refused(short)
     found = data[:8]
-    found_and_expected = f"[{found.hex(':')}], expected {{}}[{MAGIC.hex(':')}]".replace(":", ", ")
     if found == bytes(8):
         raise Refused("no magic at offset 0: found zeroes, so the file's creation was cut short before anything was recorded")
     if found != MAGIC and found[0] in (0x89, 0x09) and found[1:4] == b"HRX":
-        raise Refused("magic at offset 0 damaged as by a text-mode transfer: found " + found_and_expected.format(""))
+        raise Refused(f"magic at offset 0 damaged as by a text-mode transfer: found {as_hex(found)}, expected {as_hex(MAGIC)}")
     if found != MAGIC:
-        raise Refused("not a trace: at offset 0 found " + found_and_expected.format("the magic "))
+        raise Refused(f"not a trace: at offset 0 found {as_hex(found)}, expected the magic {as_hex(MAGIC)}")
     if len(data) < HEADER_BYTES:
         raise Refused(short)
     names, codes = zip(*IDENTITY)
@@ -104,23 +107,27 @@ def accept(data):
 
 
 def rules(i):
-    """The rules of the identity's fields, in order [7.1]. Each end must fit 64 bits."""
-    block_from = lambda field, *ends: i[field] % 64 == 0 and sum(ends) <= i[field]
+    """The rules of the identity's fields, in order [7.1]. An end that is at most a field fits its 64 bits."""
+
+    def behind(end, field):
+        return i[field] % 64 == 0 and end <= i[field]
+
+    control_end = i["control_offset"] + i["control_stride"] * i["ring_count"]
     open_end = i["open_offset"] + 64 * i["open_slots"]
+    label_end = i["label_offset"] + i["label_bytes"]
     rings_end = i["ring_offset"] + i["ring_stride"] * i["ring_count"]
     yield "capacity", 1 <= i["capacity"] <= 2**46, "1 to 2^46"
     yield "ring_count", 1 <= i["ring_count"] <= 1024, "1 to 1024"
     yield "open_slots", i["open_slots"] <= 254, "at most 254"
     yield "label_bytes", i["label_bytes"] <= 2**24, "at most 16 MiB"
     yield "label_bytes", i["label_bytes"] % 64 == 0, "a multiple of 64"
-    yield "counters_offset", block_from("counters_offset", i["identity_bytes"]), "a multiple of 64 behind the identity"
-    yield "control_offset", block_from("control_offset", i["counters_offset"], 64), "a multiple of 64 behind the counters"
-    yield "control_stride", block_from("control_stride", 64), "a positive multiple of 64"
-    control_bytes = i["control_stride"] * i["ring_count"]
-    yield "open_offset", block_from("open_offset", i["control_offset"], control_bytes), "a multiple of 64 behind the control lines"
-    yield "label_offset", block_from("label_offset", open_end), "a multiple of 64 behind the open table"
-    yield "ring_offset", block_from("ring_offset", i["label_offset"], i["label_bytes"]), "a multiple of 64 behind the label table"
-    yield "ring_stride", block_from("ring_stride", 64 * i["capacity"]), "a multiple of 64 that holds capacity records"
+    yield "counters_offset", behind(i["identity_bytes"], "counters_offset"), "a multiple of 64 behind the identity"
+    yield "control_offset", behind(i["counters_offset"] + 64, "control_offset"), "a multiple of 64 behind the counters"
+    yield "control_stride", behind(64, "control_stride"), "a positive multiple of 64"
+    yield "open_offset", behind(control_end, "open_offset"), "a multiple of 64 behind the control lines"
+    yield "label_offset", behind(open_end, "label_offset"), "a multiple of 64 behind the open table"
+    yield "ring_offset", behind(label_end, "ring_offset"), "a multiple of 64 behind the label table"
+    yield "ring_stride", behind(64 * i["capacity"], "ring_stride"), "a multiple of 64 that holds capacity records"
     yield "file_bytes", rings_end <= i["file_bytes"] < 2**63, "room for all rings"
     yield "attributes_bytes", i["attributes_bytes"] <= 704, "at most the size of attributes"
 
@@ -151,9 +158,8 @@ def read_ring(data, identity, ring, damages):
         if kind != KIND_REGION:
             skipped += 1
             continue
-        event = {"ring": ring, **dict(zip(EVENT_FIELDS, values))}
-        event |= {"failed": bool(flags & FLAG_FAILED), "saturated": bool(flags & FLAG_SATURATED)}
-        events.append((event, open_slot))
+        event = {"ring": ring, **dict(zip(EVENT_FIELDS, values)), "failed": bool(flags & FLAG_FAILED)}
+        events.append((event | {"saturated": bool(flags & FLAG_SATURATED)}, open_slot))
     torn = claimed - overwritten - len(events) - skipped
     account = {"claimed": claimed, "recovered": len(events), "overwritten": overwritten, "torn": torn, "skipped": skipped}
     return account, events
@@ -165,29 +171,29 @@ def read_open_table(data, identity):
     for slot in range(identity["open_slots"]):
         item = take(data, identity["open_offset"] + slot * BLOCK, BLOCK)
         *values, flags, _, kind, crc32 = RECORD.unpack(item)
-        region = dict(zip(OPEN_FIELDS, values))
+        region = {"slot": slot, **dict(zip(OPEN_FIELDS, values)), "saturated": bool(flags & FLAG_SATURATED)}
         sequence, claimed_at_begin, ring = (region.pop(name) for name in ("sequence", "claimed_at_begin", "ring"))
         if sequence in (0, SEQUENCE_TAKEN):
             continue
         verifies = crc32 == checksum(item, 60, salt_of(identity, 1))
         if sequence != slot + 1 or not verifies or kind != KIND_OPEN or ring >= identity["ring_count"]:
             torn += 1
-            continue
-        region |= {"slot": slot, "saturated": bool(flags & FLAG_SATURATED)}
-        regions.append((region, ring, claimed_at_begin))
+        else:
+            regions.append((region, ring, claimed_at_begin))
     return regions, torn
 
 
 def label(data, identity, label_id):
     """The text of a label, or None if it cannot be believed [7.7]."""
-    start = (label_id - 1) * BLOCK
-    if start >= identity["label_bytes"]:
+    start = identity["label_offset"] + (label_id - 1) * BLOCK
+    end = min(identity["label_offset"] + identity["label_bytes"], len(data))
+    if start + ENTRY_HEADER.size > end:
         return None
-    crc32, own_id, text_bytes = ENTRY_HEADER.unpack(take(data, identity["label_offset"] + start, ENTRY_HEADER.size))
+    crc32, own_id, text_bytes = ENTRY_HEADER.unpack(take(data, start, ENTRY_HEADER.size))
     entry_bytes = -(-(ENTRY_HEADER.size + text_bytes) // BLOCK) * BLOCK
-    if own_id != label_id or text_bytes > TEXT_BYTES_MAX or start + entry_bytes > identity["label_bytes"]:
+    if own_id != label_id or text_bytes > TEXT_BYTES_MAX or start + entry_bytes > end:
         return None
-    entry = take(data, identity["label_offset"] + start, entry_bytes)
+    entry = take(data, start, entry_bytes)
     if crc32 != checksum(entry, 0, salt_of(identity, 2)):
         return None
     try:
@@ -206,10 +212,10 @@ def decode(data):
     state, finished_ns, _, rejected, open_refused, labels_refused = COUNTERS.unpack(counters)
     if state not in (STATE_RECORDING, STATE_FINISHED):
         damages.append(identity["counters_offset"])
-    finished = state == STATE_FINISHED
 
     regions, open_torn = read_open_table(data, identity)
-    rings, keyed, completed = [], [], []  # keyed: the order of several rings [7.4], by the highest end so far
+    rings, keyed = [], []  # keyed: the order of several rings [7.4], by the highest end so far
+    newest_of_slot = {}  # by ring and open slot: the newest event that ran in it
     for ring in range(identity["ring_count"]):
         account, events = read_ring(data, identity, ring, damages)
         rings.append(account)
@@ -217,16 +223,15 @@ def decode(data):
         for event, open_slot in events:
             key = max(key, min(event["start_ns"] + event["duration_ns"], 2**64 - 1))
             keyed.append((key, ring, event["sequence"], event))
-            completed.append((ring, open_slot, event["sequence"]))
+            newest_of_slot[ring, open_slot - 1] = event["sequence"]
     events = [event for *_, event in sorted(keyed, key=lambda item: item[:3])]
 
-    def is_over(region, ring, claimed_at_begin):
-        return any(r == ring and s == region["slot"] + 1 and n > claimed_at_begin for r, s, n in completed)
-
-    regions = [region for region, *begin in regions if not is_over(region, *begin)]
+    regions = [region for region, ring, claimed in regions if newest_of_slot.get((ring, region["slot"]), 0) <= claimed]
     regions.sort(key=lambda region: (region["start_ns"], region["slot"]))
 
-    moments = [key for key, *_ in keyed] + [region["start_ns"] for region in regions] + [finished_ns if finished else 0]
+    last_ns = max([finished_ns] + [key for key, *_ in keyed] + [region["start_ns"] for region in regions])
+    first_ends = {ring: key for key, ring, *_ in sorted(keyed, key=lambda item: item[:3], reverse=True)}
+    complete_since = [first_ends.get(ring, last_ns) for ring, account in enumerate(rings) if account["overwritten"]]
     used_labels = sorted({item["label_id"] for item in events + regions} - {0})
     attributes = text_of(identity["attributes"][: identity["attributes_bytes"]]).split("\n")
     return {
@@ -237,15 +242,20 @@ def decode(data):
         "attributes": [line.split("=", 1) for line in attributes if "=" in line],
         "boot_id": identity["boot_id"].hex(),
         "capture_id": identity["capture_id"].hex(),
-        **{name: identity[name] for name in ("process_id", "epoch_monotonic_ns", "epoch_realtime_ns", "epoch_boottime_ns", "capacity")},
-        "ending": "finished" if finished else "not-finished",
+        "process_id": identity["process_id"],
+        "epoch_monotonic_ns": identity["epoch_monotonic_ns"],
+        "epoch_realtime_ns": identity["epoch_realtime_ns"],
+        "epoch_boottime_ns": identity["epoch_boottime_ns"],
+        "capacity": identity["capacity"],
+        "ending": "finished" if state == STATE_FINISHED else "not-finished",
         "account": {name: sum(ring[name] for ring in rings) for name in rings[0]},
         "rings": rings,
         "rejected": rejected,
         "open_refused": open_refused,
         "labels_refused": labels_refused,
         "open_torn": open_torn,
-        "last_ns": max(moments),
+        "last_ns": last_ns,
+        "complete_since_ns": max(complete_since, default=0),
         "labels": {str(label_id): label(data, identity, label_id) for label_id in used_labels},
         "events": events,
         "open_regions": regions,
@@ -265,6 +275,7 @@ def main():
         sys.exit(f"{path}: {error.strerror}")
     except Refused as error:
         sys.exit(f"{path}: {error}")
+    sys.stdout.reconfigure(encoding="utf-8")
     json.dump(document, sys.stdout, ensure_ascii=False, indent=1)
     print()
 

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use hrx_trace_format::{Identity, MEASUREMENT, OpenRecord, Record};
 use serde::{Deserialize, Serialize};
+use serde_json::Serializer;
+use serde_json::ser::PrettyFormatter;
 
 /// Everything that FORMAT.md has a reader say of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +35,7 @@ pub struct Document {
     pub labels_refused: u64,
     pub open_torn: u64,
     pub last_ns: u64,
+    pub complete_since_ns: u64,
     /// The labels that events and open regions name; None: unreadable.
     pub labels: BTreeMap<u32, Option<String>>,
     pub events: Vec<Event>,
@@ -115,11 +118,28 @@ impl Document {
             labels_refused: 0,
             open_torn: 0,
             last_ns: 0,
+            complete_since_ns: 0,
             labels: BTreeMap::new(),
             events: Vec::new(),
             open_regions: Vec::new(),
             damages: Vec::new(),
         }
+    }
+}
+
+impl Document {
+    /// The very text that decode.py prints.
+    ///
+    /// # Panics
+    /// Never: nothing in a document is beyond JSON.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let mut text = Vec::new();
+        let formatter = PrettyFormatter::with_indent(b" ");
+        let mut serializer = Serializer::with_formatter(&mut text, formatter);
+        self.serialize(&mut serializer).expect("plain data");
+        text.push(b'\n');
+        String::from_utf8(text).expect("JSON is UTF-8")
     }
 }
 

@@ -156,6 +156,7 @@ impl Image {
         self.expected.rejected = counters.rejected;
         self.expected.open_refused = counters.open_refused;
         self.expected.labels_refused = counters.labels_refused;
+        self.expected.last_ns = self.expected.last_ns.max(counters.finished_ns);
     }
 
     pub fn finished(&mut self, finished_ns: u64) {
@@ -164,7 +165,6 @@ impl Image {
             counters.finished_ns = finished_ns;
         });
         self.expected.ending = "finished".to_owned();
-        self.expected.last_ns = self.expected.last_ns.max(finished_ns);
     }
 
     pub fn claimed(&mut self, ring: u32, claimed: u64) {
@@ -273,6 +273,18 @@ impl Image {
             document.account.torn += ring.torn;
             document.account.skipped += ring.skipped;
         }
+        let first_end_ns = |ring: u32| {
+            let first = document.events.iter().find(|event| event.ring == ring);
+            first.map_or(document.last_ns, |event| {
+                event.start_ns.saturating_add(event.duration_ns)
+            })
+        };
+        document.complete_since_ns = (0..)
+            .zip(&document.rings)
+            .filter(|(_, tickets)| tickets.overwritten > 0)
+            .map(|(ring, _)| first_end_ns(ring))
+            .max()
+            .unwrap_or_default();
         document
     }
 }

@@ -29,8 +29,7 @@ fn main() -> io::Result<()> {
     for (kind, images) in [("valid", &valid), ("torn", &torn)] {
         let folder = fresh(folder.join(kind))?;
         for image in images {
-            let mut document = serde_json::to_string_pretty(&image.document())?;
-            document.push('\n');
+            let document = image.document().to_json();
             fs::write(folder.join(format!("{}.hrxt", image.name)), &image.bytes)?;
             fs::write(folder.join(format!("{}.json", image.name)), document)?;
         }
@@ -62,7 +61,7 @@ fn readme(valid: &[Image], torn: &[Image], invalid: &[invalid::Refused]) -> Stri
     let mut text = String::from(
         "# Vectors\n\n\
         Files in the format of `../FORMAT.md`, for whoever writes a reader. Beside each file that is accepted lies what a reader has to make of it, in the\n\
-        form that `../decode.py` prints; beside each that is refused, what the reader says (behind the file's name).\n\n\
+        form that `../decode.py` prints; beside each that is refused, what it says behind the file's name.\n\n\
         Written by `cargo run -p hrx-trace-tests --bin make-vectors`, this page as well. Change the generator (`tests/src/bin/make-vectors`), not the files.\n",
     );
     for (heading, images) in [

@@ -400,14 +400,14 @@ fn flipped_bits() -> Image {
 fn state_damaged() -> Image {
     let mut image = Image::new(
         "state-damaged",
-        "A state word with one flipped bit is neither of the two: damage, judged as not finished, and `finished_ns` is not taken for a moment of the capture.",
+        "A state word with one flipped bit is neither of the two: damage, judged as not finished.",
         tight(2, 1, 1, 64),
     );
     image.regions(1..=1);
     image.claimed(0, 1);
     image.counters(|counters| {
         counters.state = u64::from_le_bytes(*b"FINISHEE");
-        counters.finished_ns = 1 << 40;
+        counters.finished_ns = 9_000;
     });
     image.expect_ring(0, [1, 1, 0, 0, 0]);
     image.expect_damage(image.identity.counters_offset);
