@@ -182,43 +182,56 @@ fn the_generator_makes_the_checked_in_vectors() {
 
 #[test]
 fn decode_py_makes_of_each_vector_what_is_expected() {
-    for path in accepted() {
-        let before = fs::read(&path).unwrap();
-        let output = decode_py(&path);
-        let printed = String::from_utf8(output.stdout).unwrap();
-        let expected = fs::read_to_string(path.with_extension("json")).unwrap();
-        assert_eq!(
-            String::from_utf8_lossy(&output.stderr),
-            "",
-            "{}",
-            path.display()
-        );
-        assert!(output.status.success());
-        assert_eq!(
-            parse(&printed, &path),
-            parse(&expected, &path),
-            "{}",
-            path.display()
-        );
-        assert_eq!(printed, expected, "{}", path.display());
-        assert!(before == fs::read(&path).unwrap());
+    let files: Vec<PathBuf> = accepted().into_iter().chain(refused()).collect();
+    let answers = decode_all(files.iter().map(PathBuf::as_path));
+    assert_eq!(answers.len(), files.len());
+    for (path, answer) in files.iter().zip(answers) {
+        let beside = ["json", "txt"].map(|extension| path.with_extension(extension));
+        let [document, complaint] = beside.map(|path| fs::read_to_string(path).ok());
+        if let Some(document) = &document {
+            assert_eq!(
+                parse(&answer, path),
+                parse(document, path),
+                "{}",
+                path.display()
+            );
+        }
+        assert_eq!(Some(answer), document.or(complaint), "{}", path.display());
     }
-    for path in refused() {
-        let output = decode_py(&path);
-        let expected = fs::read_to_string(path.with_extension("txt")).unwrap();
-        assert_eq!(
-            String::from_utf8_lossy(&output.stderr),
-            format!("{}: {expected}", path.display())
-        );
-        assert_eq!(output.status.code(), Some(1));
-        assert!(output.stdout.is_empty());
-    }
-    let output = decode_py(Path::new("no-such-file.hrxt"));
-    assert_eq!(
-        String::from_utf8_lossy(&output.stderr),
-        "no-such-file.hrxt: No such file or directory\n"
+}
+
+#[test]
+fn decode_py_on_the_command_line() {
+    let ran = |path: &Path| {
+        let output = Command::new("python3")
+            .arg("-B")
+            .arg(spec().join("decode.py"))
+            .arg(path)
+            .output()
+            .expect("python3, to run spec/decode.py");
+        let [out, err] =
+            [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+        (output.status.code(), out, err)
+    };
+    let path = spec().join("vectors/valid/labels.hrxt");
+    let before = fs::read(&path).unwrap();
+    let document = fs::read_to_string(path.with_extension("json")).unwrap();
+    assert_eq!(ran(&path), (Some(0), document, String::new()));
+    assert!(
+        before == fs::read(&path).unwrap(),
+        "the input is never changed"
     );
-    assert_eq!(output.status.code(), Some(1));
+
+    let path = spec().join("vectors/invalid/unpublished.hrxt");
+    let complaint = fs::read_to_string(path.with_extension("txt")).unwrap();
+    let complaint = format!("{}: {complaint}", path.display());
+    assert_eq!(ran(&path), (Some(1), String::new(), complaint));
+
+    let complaint = "no-such-file.hrxt: No such file or directory\n".to_owned();
+    assert_eq!(
+        ran(Path::new("no-such-file.hrxt")),
+        (Some(1), String::new(), complaint)
+    );
 }
 
 #[test]
@@ -309,15 +322,6 @@ fn reader_and_decode_py_agree_on_damaged_and_forged_copies() {
             && damaged > COPIES / 8
             && complaints > COPIES / 100
     );
-}
-
-fn decode_py(file: &Path) -> std::process::Output {
-    Command::new("python3")
-        .arg("-B")
-        .arg(spec().join("decode.py"))
-        .arg(file)
-        .output()
-        .expect("python3, to run spec/decode.py")
 }
 
 /// What decode.py says of each file: its document, or its complaint without the file's name. In one process, for speed.

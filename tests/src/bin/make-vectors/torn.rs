@@ -29,7 +29,9 @@ pub fn images() -> Vec<Image> {
         flipped_bits(),
         state_damaged(),
         cut_in_the_ring(),
+        cut_by_one_byte(),
         cut_in_the_open_table(),
+        cut_in_a_label(),
         cut_behind_the_header(),
         cut_ring_of_any_size(),
     ]
@@ -176,7 +178,7 @@ fn torn_labels() -> Image {
     let mut image = Image::new(
         "torn-labels",
         "Labels that cannot be read: second block missing, not UTF-8, another entry's place, an id inside an entry, beyond the table, running over its end. No event is lost, and the sound label among them is read.",
-        tight(8, 1, 1, 64 * 8),
+        tight(9, 1, 1, 64 * 8),
     );
     let long = "x".repeat(80);
     image.label(1, &long);
@@ -190,12 +192,12 @@ fn torn_labels() -> Image {
     image.put(entry as u64, &crc32.to_le_bytes());
     let moved = image.bytes[image.label_place(3) as usize..][..64].to_vec();
     image.put(image.label_place(5), &moved);
-    // Its second block would be the first of the ring.
+    // Its second block lies where the ring begins, and costs ticket 1 its record.
     let mut runs_over = vec![0; 128];
     label::encode(&mut runs_over, 8, &long, &Checksum::new(), salt).expect("a label in range");
-    image.put(image.label_place(8), &runs_over[..64]);
+    image.put(image.label_place(8), &runs_over);
     let ids = [1, 2, 3, 4, 5, 8, 9, u32::MAX];
-    for (sequence, label_id) in (1..).zip(ids) {
+    for (sequence, label_id) in (2..).zip(ids) {
         let record = Record {
             label_id,
             ..region(sequence)
@@ -204,9 +206,9 @@ fn torn_labels() -> Image {
         image.expect_event(0, &record);
         image.expect_label(label_id, (label_id == 3).then_some("sound"));
     }
-    image.claimed(0, 8);
+    image.claimed(0, 9);
     image.finished(10_000);
-    image.expect_ring(0, [8, 8, 0, 0, 0]);
+    image.expect_ring(0, [9, 8, 0, 1, 0]);
     image
 }
 
@@ -426,6 +428,45 @@ fn cut_in_the_ring() -> Image {
     image.claimed(0, 8);
     image.cut(image.place(0, 7) + 40);
     image.expect_ring(0, [8, 2, 4, 2, 0]);
+    image
+}
+
+fn cut_by_one_byte() -> Image {
+    let mut image = Image::new(
+        "cut-by-one-byte",
+        "The last record misses its last byte, which was zero: a slot that does not lie wholly inside the file is torn all the same.",
+        tight(2, 1, 1, 64),
+    );
+    let record = (0..)
+        .map(|correlation_id| Record {
+            correlation_id,
+            ..region(2)
+        })
+        .find(|record| image.sealed(0, *record).crc32 >> 24 == 0)
+        .expect("one of 256 or so");
+    image.regions(1..=1);
+    image.record(0, record);
+    image.claimed(0, 2);
+    image.cut(image.identity.file_bytes - 1);
+    image.expect_ring(0, [2, 1, 0, 1, 0]);
+    image
+}
+
+fn cut_in_a_label() -> Image {
+    let mut image = Image::new(
+        "cut-in-a-label",
+        "Cut in the zeroes behind a label's text: the entry does not lie wholly inside the file, so it cannot be read. The region that it names is shown.",
+        tight(2, 1, 1, 64),
+    );
+    let open = OpenRecord {
+        label_id: 1,
+        ..running(0, 0)
+    };
+    image.label(1, "short");
+    image.open(0, open);
+    image.expect_open(0, &open);
+    image.expect_label(1, None);
+    image.cut(image.label_place(1) + 40);
     image
 }
 
