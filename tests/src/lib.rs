@@ -1,1 +1,3 @@
-//! x
+//! What the tests that cross crates share.
+
+pub mod document;

@@ -1,7 +1,8 @@
 //! The events of all rings in order of completion, and the report that is complete once they have been read.
 //!
-//! One ring's events come in ticket order and are never sorted. Several rings are merged by completion time. A ring's own order goes
-//! before the clock: its key in the merge is the latest completion it has shown so far.
+//! One ring's events come in ticket order and are never sorted. Several rings are merged by the completion time of the record that each would
+//! give next; at the same time the lower ring goes first. So a ring's own order goes before the clock: a record that was complete before its
+//! predecessor follows it at once, just as if it had its predecessor's time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,7 +23,7 @@ use crate::{Account, Damage, Event, OpenRegion, Report};
 pub struct Events<'trace> {
     trace: &'trace Trace,
     rings: Vec<RingReader>,
-    /// Several rings: those that have a head, by (latest completion so far, ring), earliest on top. One ring: empty.
+    /// Several rings: those that have a head, by (completion, ring), earliest on top. One ring: empty.
     merge: BinaryHeap<Reverse<(u64, u32)>>,
     /// Several rings: the record of each that comes next.
     heads: Vec<Record>,
@@ -99,12 +100,12 @@ impl<'trace> Events<'trace> {
             return ring.next(source).map(|record| (0, record));
         }
         let mut top = self.merge.peek_mut()?;
-        let Reverse((latest_ns, ring)) = *top;
+        let Reverse((_, ring)) = *top;
         let head = self.heads.get_mut(ring as usize)?;
         let record = *head;
         match self.rings.get_mut(ring as usize)?.next(source) {
             Some(next) => {
-                *top = Reverse((latest_ns.max(next.end_ns()), ring));
+                *top = Reverse((next.end_ns(), ring));
                 *head = next;
             }
             None => {
@@ -316,17 +317,17 @@ mod tests {
     #[test]
     fn rings_are_merged_by_completion_and_keep_their_own_order() {
         let mut image = Image::new(4, 3);
-        for end_ns in [1000, 6000, 3000, 7000] {
+        for end_ns in [2000, 6000, 6500] {
             image.record(0, region(end_ns));
         }
-        for end_ns in [2000, 6000, 6500] {
+        for end_ns in [1000, 6000, 3000, 7000] {
             image.record(2, region(end_ns));
         }
         let (events, report) = image.read();
-        // 3000 of ring 0 stands behind its 6000, whose time it has in the merge; at 6000 the lower ring goes first.
+        // At 6000 the lower ring goes first; ring 2's 3000 follows its 6000 at once.
         assert_eq!(
             order(&events),
-            [(0, 1), (2, 1), (0, 2), (0, 3), (2, 2), (2, 3), (0, 4)]
+            [(2, 1), (0, 1), (0, 2), (2, 2), (2, 3), (0, 3), (2, 4)]
         );
         assert_eq!(report.rings.len(), 3);
         assert_eq!(report.rings[1], Account::default());

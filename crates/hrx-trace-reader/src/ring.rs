@@ -268,11 +268,11 @@ impl RingReader {
         let Some(slot) = slot_of(expected, self.place.capacity) else {
             return Verdict::Torn;
         };
+        if expected <= self.overtaken {
+            return Verdict::Overtaken;
+        }
         let mut attempts = 0u32;
         loop {
-            if expected <= self.overtaken {
-                return Verdict::Overtaken;
-            }
             let mut record = Record::zeroed();
             let failed = self
                 .place
@@ -565,6 +565,41 @@ mod tests {
     }
 
     #[test]
+    fn live_the_patience_for_one_slot_and_for_all() {
+        for (reads, recovered) in [(1, 1), (PATIENCE, 1), (PATIENCE + 1, 1), (PATIENCE + 2, 0)] {
+            let mut image = Image::new(4, 1);
+            image.set_claimed(0, 2);
+            let (first, second) = (image.offset_of(0, 1), image.offset_of(0, 2));
+            let mut reads_of_first = 0;
+            let trace = live(image, move |image, offset, count| {
+                reads_of_first += u32::from((offset, count) == (first, 64));
+                if (offset, count) == (first, 64) && reads_of_first == reads {
+                    image.put_record(
+                        0,
+                        Record {
+                            sequence: 1,
+                            ..region(1000)
+                        },
+                    );
+                }
+                // However long the first one took, the second is read once again.
+                if (offset, count) == (second, 64) {
+                    image.put_record(
+                        0,
+                        Record {
+                            sequence: 2,
+                            ..region(2000)
+                        },
+                    );
+                }
+            });
+            let (_, report) = read(&trace);
+            assert_eq!(report.account.recovered, recovered + 1, "{reads} reads");
+            assert_eq!(report.account.in_flight, 1 - recovered);
+        }
+    }
+
+    #[test]
     fn live_a_slot_that_stays_unwritten_is_in_flight() {
         let mut image = Image::new(4, 1);
         image.record_some(0, 5);
@@ -584,6 +619,18 @@ mod tests {
         image.tear(0, 2);
         let (_, report) = read(&live(image, |_, _, _| {}));
         assert_eq!((report.account.in_flight, report.account.torn), (0, 1));
+    }
+
+    #[test]
+    fn live_a_counter_that_nobody_can_have_reached_overtakes_nothing() {
+        let mut image = Image::new(4, 1);
+        image.record_some(0, 6);
+        image.tear(0, 5);
+        image.set_claimed(0, u64::MAX);
+        let (events, report) = read(&live(image, |_, _, _| {}));
+        assert_eq!(sequences(&events), [3, 4, 6]);
+        assert_eq!((report.account.torn, report.account.overtaken), (1, 0));
+        assert_eq!(report.damages.len(), 1);
     }
 
     #[test]
