@@ -163,7 +163,7 @@ fn constants() {
         // The reader's own; the vectors claimed-impossible-and-nothing-left and sequence-impossible hold it to this.
         (
             "SEQUENCE_MAX",
-            (u64::MAX / u64::from(header::RING_COUNT_MAX)).to_string(),
+            record::SEQUENCE_MAX.to_string(),
         ),
         ("STATE_RECORDING", ascii(header::STATE_RECORDING)),
         ("STATE_FINISHED", ascii(header::STATE_FINISHED)),

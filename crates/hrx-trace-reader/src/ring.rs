@@ -10,14 +10,11 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use bytemuck::Zeroable;
-use hrx_trace_format::record::{KIND_REGION, RECORD_BYTES, slot_of};
+use hrx_trace_format::record::{KIND_REGION, RECORD_BYTES, SEQUENCE_MAX, slot_of};
 use hrx_trace_format::{Area, Checksum, Identity, Record};
 
 use crate::source::Source;
 use crate::{Account, Damage};
-
-/// The most tickets that a ring can have given out: so many that 1024 rings' sum still fits a u64, and 57 years of ten million a second. More is damage.
-pub(crate) const SEQUENCE_MAX: u64 = u64::MAX / 1024;
 
 /// How many more readings than one its unbelievable slots get, for one ring: a writer may have lost its processor in the middle of a
 /// `record`. The bound is for all of them together, so that a ring of nothing but damage is not waited for slot by slot.

@@ -8,11 +8,12 @@
 use bytemuck::Zeroable;
 use hrx_trace_format::header::{STATE_FINISHED, STATE_RECORDING};
 use hrx_trace_format::open::{KIND_OPEN, SEQUENCE_TAKEN};
+use hrx_trace_format::record::SEQUENCE_MAX;
 use hrx_trace_format::{Area, Checksum, Counters, Identity, OpenRecord};
 
 use crate::ending::{now_ns, writer_runs};
 use crate::evidence::{effective_claimed, newest_sequence};
-use crate::ring::{Place, SEQUENCE_MAX};
+use crate::ring::Place;
 use crate::source::Source;
 use crate::{Damage, Ending};
 
@@ -91,6 +92,14 @@ impl Snapshot {
             labels,
             now_ns: live.then(|| now_ns(identity)).flatten(),
             damages,
+        }
+    }
+
+    /// 0 unless the capture was finished: what else stands there is damage, which no checksum would tell.
+    pub(crate) fn finished_ns(&self) -> u64 {
+        match self.ending {
+            Ending::Finished => self.counters.finished_ns,
+            Ending::Live | Ending::WriterDied => 0,
         }
     }
 
