@@ -23,6 +23,7 @@ async function arrange(name) {
   if (name === undefined) return;
   const literal = `'${name.replaceAll("'", "''")}'`;
   const found = await app.trace.engine.query(`select id from slice where name = ${literal} order by ts limit 1`);
+  if (found.numRows() === 0) throw new Error(`no slice is called ${literal}`);
   app.trace.selection.selectSqlEvent('slice', found.firstRow({ id: 0 }).id);
 }
 
