@@ -9,7 +9,8 @@
 //! ```
 //!
 //! There are [`BUFFERS`] buffers and no more, so that a slow lane holds back those before it. Every region is begun and finished through the
-//! recorder, under the item's number. A file that is too large or no text fails its region with the system's error code for that.
+//! recorder, under the item's number, before the item goes on. A file that is too large, or no text, fails its region with the system's error
+//! code for that.
 //!
 //! With `--kill-after` the process is killed by SIGKILL in the middle of its work; `hrx-convert` then tells from the trace what it was doing.
 
@@ -53,7 +54,7 @@ struct Arguments {
     /// Be killed by SIGKILL when N items are done, inside a region of the next
     #[arg(long, value_name = "N")]
     kill_after: Option<u64>,
-    /// Where the files are; hidden folders and build folders are left out [default: the sources of this project]
+    /// Where the files are; what is hidden or built is left out [default: the sources of this project]
     #[arg(long, value_name = "DIR", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), hide_default_value = true)]
     input: PathBuf,
     /// Where to write one line for each item that is done [default: a temporary file without a name]
@@ -82,7 +83,7 @@ struct Repeat {
 /// The recorder, and the names of what it records.
 struct Tracing {
     recorder: Recorder,
-    submit: Label,
+    wait: Label,
     read: Label,
     copy: Label,
     sort: Label,
@@ -119,15 +120,15 @@ fn pipeline(arguments: &Arguments) -> Result<()> {
         );
     }
     let files = list_files(&arguments.input, arguments.items)?;
-    let results = match &arguments.results {
-        Some(path) => File::create_new(path).with_context(|| path.display().to_string())?,
-        None => tempfile::tempfile().context("temporary file for the results")?,
-    };
     let recorder = Options::new(arguments.capacity)
         .rings(arguments.rings)
         .attribute("version", env!("CARGO_PKG_VERSION"))
         .attribute("items", arguments.items.to_string())
         .create(&arguments.out)?;
+    let results = match &arguments.results {
+        Some(path) => File::create_new(path).with_context(|| path.display().to_string())?,
+        None => tempfile::tempfile().context("temporary file for the results")?,
+    };
     eprintln!(
         "pipeline: process {}, {} items from {} files, traced into {}",
         process::id(),
@@ -195,8 +196,9 @@ fn submit<'files>(
     to_upload: SyncSender<Item<'files>>,
 ) {
     for (number, path) in (1..=items).zip(files.iter().cycle()) {
-        let region = tracing.begin(lane::HOST, tracing.submit, number);
+        let region = tracing.begin(lane::HOST, tracing.wait, number);
         let Ok(buffer) = free.recv() else { return };
+        region.finish();
         let item = Item {
             number,
             path,
@@ -206,7 +208,6 @@ fn submit<'files>(
         if to_upload.send(item).is_err() {
             return;
         }
-        region.finish();
     }
 }
 
@@ -343,7 +344,7 @@ fn download(
 impl Tracing {
     fn new(recorder: Recorder) -> Self {
         Self {
-            submit: recorder.label("submit"),
+            wait: recorder.label("wait for buffer"),
             read: recorder.label("read file"),
             copy: recorder.label("copy to buffer"),
             sort: recorder.label("sort suffixes"),
@@ -395,7 +396,7 @@ fn status(error: &io::Error) -> u32 {
     code.unsigned_abs()
 }
 
-/// The regular files below `folder`, by name, and no more of them than there are items.
+/// The regular files below `folder`, by name, without the hidden ones, and no more of them than there are items.
 fn list_files(folder: &Path, items: u64) -> Result<Vec<PathBuf>> {
     let folder = folder
         .canonicalize()
@@ -423,7 +424,7 @@ fn add_files(folder: &Path, items: u64, files: &mut Vec<PathBuf>) -> Result<()> 
         // The mark that cargo and other tools put into folders that hold nothing of the user's.
         if kind.is_dir() && !hidden && !path.join("CACHEDIR.TAG").exists() {
             add_files(&path, items, files)?;
-        } else if kind.is_file() && (files.len() as u64) < items {
+        } else if kind.is_file() && !hidden && (files.len() as u64) < items {
             files.push(path);
         }
     }
