@@ -1,6 +1,8 @@
-//! What crosses the crates: the tests stand in `tests/`, one file an idea.
+//! What the tests that cross crates share.
 
-/// Compiles and runs what the README tells people to write.
+pub mod document;
+
+/// Compiles what the README tells people to write.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;

@@ -1,0 +1,433 @@
+//! The recorder through its public face, checked by the reader.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use hrx_trace::{Error, Event, Label, Options, Recorder, lane};
+use hrx_trace_reader::{Ending, Trace};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+fn folder() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.hrxt");
+    (folder, path)
+}
+
+#[test]
+fn what_is_recorded_is_read_back_whole() {
+    let (_folder, path) = folder();
+    let recorder = Options::new(8)
+        .attribute("rank", "3")
+        .attribute("attempt", "2=b")
+        .create(&path)
+        .unwrap();
+    let gemm = recorder.label("gemm");
+    let start = Instant::now();
+    recorder.record(
+        start,
+        Duration::from_nanos(1234),
+        Event::new(lane::NPU)
+            .label(gemm)
+            .correlation_id(u64::MAX)
+            .copied_bytes(1 << 60)
+            .status(9)
+            .failed(true),
+    );
+    recorder.record(
+        start + Duration::from_nanos(7),
+        Duration::MAX,
+        Event::new(lane::HOST),
+    );
+    recorder.finish();
+
+    let trace = Trace::open(&path).unwrap();
+    let events: Vec<_> = trace.events().collect();
+    assert_eq!(events.len(), 2);
+    let (first, second) = (events[0], events[1]);
+    assert_eq!(trace.name(first.label_id), "gemm");
+    assert_eq!(first.duration_ns, 1234);
+    assert_eq!((first.lane, first.correlation_id), (3, u64::MAX));
+    assert_eq!((first.copied_bytes, first.status), (1 << 60, 9));
+    assert!(first.failed && !first.saturated);
+    assert_eq!(second.start_ns - first.start_ns, 7);
+    assert_eq!((second.duration_ns, second.saturated), (u64::MAX, true));
+    assert_eq!(trace.name(second.label_id), "native region");
+    assert_eq!(
+        i64::from(first.thread_id),
+        i64::from(rustix::thread::gettid().as_raw_nonzero().get())
+    );
+
+    let identity = trace.identity();
+    assert_eq!(identity.process_id, std::process::id());
+    assert_eq!(
+        identity.attributes().collect::<Vec<_>>(),
+        [("rank", "3"), ("attempt", "2=b")]
+    );
+    assert!(
+        identity.program().starts_with("recorder"),
+        "{}",
+        identity.program()
+    );
+    assert_eq!(
+        identity.host_name(),
+        rustix::system::uname().nodename().to_str().unwrap()
+    );
+    assert_eq!(trace.ending(), Ending::Finished);
+}
+
+#[test]
+fn the_epoch_is_now_by_every_clock() {
+    let (_folder, path) = folder();
+    let before = std::time::SystemTime::now();
+    let _recorder = Recorder::create(&path, 1).unwrap();
+    let trace = Trace::open(&path).unwrap();
+    let identity = trace.identity();
+    let epoch = std::time::UNIX_EPOCH + Duration::from_nanos(identity.epoch_realtime_ns);
+    assert!(epoch >= before && epoch <= std::time::SystemTime::now());
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let now_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
+    assert!(identity.epoch_monotonic_ns <= now_ns);
+    assert!(now_ns - identity.epoch_monotonic_ns < 60_000_000_000);
+    // CLOCK_BOOTTIME is never behind CLOCK_MONOTONIC; it is read a moment earlier.
+    assert!(identity.epoch_boottime_ns + 1_000_000_000 > identity.epoch_monotonic_ns);
+}
+
+#[test]
+fn a_region_is_open_until_it_is_finished() {
+    let (_folder, path) = folder();
+    let recorder = Recorder::create(&path, 8).unwrap();
+    let outer = recorder.begin(
+        Event::new(lane::HOST)
+            .label(recorder.label("step"))
+            .correlation_id(5),
+    );
+    let mut inner = recorder.begin(Event::new(lane::UPLOAD).copied_bytes(10));
+
+    let report = Trace::open(&path).unwrap().report();
+    assert_eq!(report.ending, Ending::Live);
+    assert_eq!(report.account.claimed, 0);
+    let open: Vec<_> = report
+        .open_regions
+        .iter()
+        .map(|open| (open.lane, open.correlation_id, open.copied_bytes))
+        .collect();
+    assert_eq!(open, [(4, 5, 0), (0, 0, 10)]);
+
+    inner.set_copied_bytes(11);
+    inner.finish();
+    let report = Trace::open(&path).unwrap().report();
+    assert_eq!(
+        (report.account.recovered, report.open_regions.len()),
+        (1, 1)
+    );
+    outer.fail(77);
+    recorder.finish();
+
+    let trace = Trace::open(&path).unwrap();
+    let events: Vec<_> = trace.events().collect();
+    assert_eq!(trace.report().open_regions, []);
+    assert_eq!((events[0].copied_bytes, events[0].failed), (11, false));
+    assert_eq!((events[1].status, events[1].failed), (77, true));
+    assert!(events[1].start_ns <= events[0].start_ns && events[1].end_ns() >= events[0].end_ns());
+}
+
+#[test]
+fn a_region_that_is_dropped_is_recorded_as_failed() {
+    let (_folder, path) = folder();
+    let recorder = Recorder::create(&path, 8).unwrap();
+    let unwound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let _region = recorder.begin(Event::new(lane::COMPUTE));
+        panic!("the kernel launch failed");
+    }));
+    assert!(unwound.is_err());
+    let trace = Trace::open(&path).unwrap();
+    let events: Vec<_> = trace.events().collect();
+    assert_eq!(events.len(), 1);
+    assert!(events[0].failed);
+    assert_eq!(trace.report().open_regions, []);
+}
+
+#[test]
+fn a_region_finished_by_another_thread_is_shown_once() {
+    let (_folder, path) = folder();
+    let recorder = Options::new(8).rings(4).create(&path).unwrap();
+    let region = recorder.begin(Event::new(1));
+    std::thread::scope(|scope| {
+        scope.spawn(|| region.finish());
+    });
+    let report = Trace::open(&path).unwrap().report();
+    assert_eq!(
+        (report.account.recovered, report.open_regions.len()),
+        (1, 0)
+    );
+}
+
+#[test]
+fn more_open_regions_than_slots_are_counted_and_recorded() {
+    let (_folder, path) = folder();
+    let recorder = Recorder::create(&path, 128).unwrap();
+    let regions: Vec<_> = (0..70)
+        .map(|lane| recorder.begin(Event::new(lane)))
+        .collect();
+    let report = Trace::open(&path).unwrap().report();
+    assert_eq!((report.open_regions.len(), report.open_refused), (64, 6));
+    regions.into_iter().for_each(hrx_trace::Region::finish);
+    let report = Trace::open(&path).unwrap().report();
+    assert_eq!(
+        (report.open_regions.len(), report.account.recovered),
+        (0, 70)
+    );
+    // The slots are free again.
+    let _again = recorder.begin(Event::new(0));
+    assert_eq!(Trace::open(&path).unwrap().report().open_regions.len(), 1);
+}
+
+#[test]
+fn each_thread_keeps_to_its_ring() {
+    let (_folder, path) = folder();
+    let recorder = Options::new(64).rings(2).create(&path).unwrap();
+    let record = |thread: u64| {
+        recorder.record(
+            Instant::now(),
+            Duration::ZERO,
+            Event::new(0).correlation_id(thread),
+        );
+    };
+    let ring_of = |thread: u64| {
+        let trace = Trace::open(&path).unwrap();
+        let mut events = trace.events();
+        events
+            .find(|event| event.correlation_id == thread)
+            .unwrap()
+            .ring
+    };
+    let quiet = 1;
+    std::thread::scope(|scope| scope.spawn(|| record(quiet)).join().unwrap());
+    // Threads are numbered as they first record, those of the other tests of this process too: one of the next few has the other ring.
+    let other_ring = |thread: u64| {
+        record(thread);
+        let differs = ring_of(thread) != ring_of(quiet);
+        if differs {
+            (0..1000).for_each(|_| record(thread));
+        }
+        differs
+    };
+    let flooded = (2..60).any(|thread| {
+        std::thread::scope(|scope| scope.spawn(|| other_ring(thread)).join().unwrap())
+    });
+    assert!(flooded);
+    let report = Trace::open(&path).unwrap().report();
+    assert_eq!(report.account.overwritten, 1001 - 64);
+    assert_ne!(report.rings[ring_of(quiet) as usize].recovered, 64);
+    assert!(report.account.balances());
+}
+
+#[test]
+fn labels_are_interned_and_the_table_can_be_full() {
+    let (_folder, path) = folder();
+    let recorder = Options::new(4).label_bytes(4096).create(&path).unwrap();
+    let first = recorder.label("a");
+    assert_eq!(first, recorder.label("a"));
+    assert_ne!(first, recorder.label("b"));
+    // Three of the 64 blocks are used when the first of these begins.
+    let long = "é".repeat(1000);
+    let long_label = recorder.label(&long);
+    assert_ne!(long_label, Label::NONE);
+    assert_eq!(recorder.label(&"x".repeat(17 << 10)), Label::NONE);
+    let refused = (0..100)
+        .filter(|index| recorder.label(&format!("name {index}")) == Label::NONE)
+        .count();
+    assert!(refused > 0 && refused < 100, "{refused}");
+    recorder.record(
+        Instant::now(),
+        Duration::ZERO,
+        Event::new(0).label(long_label),
+    );
+    let trace = Trace::open(&path).unwrap();
+    let event = trace.events().next().unwrap();
+    assert_eq!(trace.name(event.label_id), long);
+    assert_eq!(trace.report().labels_refused, refused as u64 + 1);
+}
+
+#[test]
+fn rejected_events_are_counted_and_not_dropped() {
+    let (_folder, path) = folder();
+    let before = Instant::now();
+    let recorder = Recorder::create(&path, 1).unwrap();
+    recorder.record(before, Duration::from_secs(1), Event::new(0));
+    let report = Trace::open(&path).unwrap().report();
+    assert_eq!((report.rejected, report.account.claimed), (1, 0));
+}
+
+#[test]
+fn finish_is_idempotent_and_caches_dropped() {
+    let (_folder, path) = folder();
+    let recorder = Recorder::create(&path, 2).unwrap();
+    for _ in 0..5 {
+        recorder.record(Instant::now(), Duration::ZERO, Event::new(0));
+    }
+    recorder.sync().unwrap();
+    assert_eq!(counter(&path, 2), 3, "the header's dropped counter");
+    recorder.record(Instant::now(), Duration::ZERO, Event::new(0));
+    recorder.finish();
+    recorder.finish();
+    assert_eq!(counter(&path, 2), 4);
+    recorder.begin(Event::new(0)).finish();
+    recorder.sync().unwrap();
+    drop(recorder);
+    let report = Trace::open(&path).unwrap().report();
+    assert_eq!(
+        (report.account.claimed, report.ending),
+        (6, Ending::Finished)
+    );
+}
+
+/// Word `index` of the header's counters.
+fn counter(path: &Path, index: usize) -> u64 {
+    let bytes = fs::read(path).unwrap();
+    let at = hrx_trace_format::header::COUNTERS_OFFSET as usize + index * 8;
+    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
+}
+
+#[test]
+fn a_dropped_recorder_is_finished_unless_its_thread_panics() {
+    let (folder, path) = folder();
+    drop(Recorder::create(&path, 1).unwrap());
+    assert_eq!(Trace::open(&path).unwrap().ending(), Ending::Finished);
+
+    let path = folder.path().join("panic.hrxt");
+    let panicked = std::panic::catch_unwind(|| {
+        let _recorder = Recorder::create(&path, 1).unwrap();
+        panic!("unwinding");
+    });
+    assert!(panicked.is_err());
+    assert_eq!(Trace::open(&path).unwrap().ending(), Ending::WriterDied);
+}
+
+#[test]
+fn the_file_is_private_and_its_space_is_reserved() {
+    let (_folder, path) = folder();
+    let _recorder = Options::new(100_000).populate(false).create(&path).unwrap();
+    let metadata = fs::metadata(&path).unwrap();
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+    assert!(
+        metadata.blocks() * 512 >= metadata.len(),
+        "{} blocks",
+        metadata.blocks()
+    );
+    assert_eq!(
+        metadata.len(),
+        Trace::open(&path).unwrap().identity().file_bytes
+    );
+}
+
+#[test]
+fn creation_that_fails_says_why_and_leaves_nothing() {
+    let (folder, path) = folder();
+    let message = |result: hrx_trace::Result<Recorder>| result.unwrap_err().to_string();
+
+    let error = Recorder::create(&path, 0).unwrap_err();
+    assert!(matches!(error, Error::ZeroCapacity));
+    assert_eq!(
+        message(Recorder::create(&path, u64::MAX)),
+        "trace of 1 rings of 18446744073709551615 events with 65536 bytes of labels: expected 1 to 1024 rings, up to 2^46 events, up to 16 MiB of labels"
+    );
+    assert!(matches!(
+        Options::new(1).attribute("a=b", "c").create(&path),
+        Err(Error::Attribute { .. })
+    ));
+    assert!(matches!(
+        Options::new(1)
+            .attribute("a", "x".repeat(800))
+            .create(&path),
+        Err(Error::Attribute { .. })
+    ));
+    assert!(!path.exists());
+
+    // Far more than any disk holds.
+    let error = Recorder::create(&path, 1 << 40).unwrap_err();
+    assert!(matches!(error, Error::NoSpace { .. }), "{error:?}");
+    assert!(!path.exists(), "a file of a failed creation was left");
+
+    fs::write(&path, "the last crash").unwrap();
+    assert_eq!(
+        message(Recorder::create(&path, 1)),
+        format!(
+            "{}: exists already, and a trace is never overwritten: move it away or choose another name",
+            path.display()
+        )
+    );
+    assert_eq!(fs::read(&path).unwrap(), b"the last crash");
+
+    for target in ["nowhere", "t.hrxt"] {
+        let link = folder.path().join(format!("link to {target}"));
+        symlink(folder.path().join(target), &link).unwrap();
+        assert!(matches!(
+            Recorder::create(&link, 1),
+            Err(Error::Exists { .. })
+        ));
+        assert!(!folder.path().join("nowhere").exists());
+    }
+    assert!(matches!(
+        Recorder::create(folder.path(), 1),
+        Err(Error::Exists { .. })
+    ));
+
+    let missing = folder.path().join("no such folder/t.hrxt");
+    assert_eq!(
+        message(Recorder::create(&missing, 1)),
+        format!("{}: its folder does not exist", missing.display())
+    );
+    // /proc takes no new files, whoever asks.
+    let error = Recorder::create("/proc/t.hrxt", 1).unwrap_err();
+    assert!(error.to_string().starts_with("/proc/t.hrxt: "), "{error}");
+}
+
+#[test]
+fn two_recorders_do_not_share_a_file() {
+    let (_folder, path) = folder();
+    let first = Recorder::create(&path, 4).unwrap();
+    assert!(matches!(
+        Recorder::create(&path, 4),
+        Err(Error::Exists { .. })
+    ));
+    first.record(Instant::now(), Duration::ZERO, Event::new(0));
+    assert_eq!(Trace::open(&path).unwrap().report().account.recovered, 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// The recorder against the one-line model: the last `capacity` of what was recorded.
+    #[test]
+    fn the_last_capacity_events_remain(
+        capacity in 1u64..20,
+        recorded in prop::collection::vec((0usize..6, 0u64.., 0u64.., 0u32.., any::<bool>(), 0u32..1_000_000), 0..60),
+    ) {
+        let (_folder, path) = folder();
+        let recorder = Options::new(capacity).populate(false).create(&path).unwrap();
+        let epoch = Instant::now();
+        for (lane, bytes, correlation, status, failed, ns) in &recorded {
+            let event = Event::new(*lane)
+                .copied_bytes(*bytes)
+                .correlation_id(*correlation)
+                .status(*status)
+                .failed(*failed);
+            recorder.record(epoch, Duration::from_nanos(u64::from(*ns)), event);
+        }
+        let trace = Trace::open(&path).unwrap();
+        let read: Vec<_> = trace
+            .events()
+            .map(|e| (e.lane as usize, e.copied_bytes, e.correlation_id, e.status, e.failed, e.duration_ns as u32))
+            .collect();
+        let skip = recorded.len().saturating_sub(capacity as usize);
+        prop_assert_eq!(&read, &recorded[skip..]);
+        let account = trace.report().account;
+        prop_assert!(account.balances());
+        prop_assert_eq!(account.overwritten, skip as u64);
+        prop_assert_eq!(account.claimed, recorded.len() as u64);
+    }
+}
