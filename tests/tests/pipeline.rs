@@ -26,8 +26,8 @@ static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| {
     let built = Command::new(env!("CARGO"))
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .args(["build", "--quiet", "--message-format=json"])
-        .args(["-p", "hrx-trace", "--example", "pipeline"])
-        .args(["-p", "hrx-convert", "--bin", "hrx-convert"])
+        // The whole workspace, as `tests/run` builds it: nothing is built twice for the sake of other features.
+        .args(["--workspace", "--example=pipeline", "--bin=hrx-convert"])
         .output()
         .expect("cargo runs");
     assert!(built.status.success(), "{}", stderr(&built));
