@@ -2,3 +2,8 @@
 
 pub mod document;
 pub mod viewers;
+
+/// Compiles what the README tells people to write.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
