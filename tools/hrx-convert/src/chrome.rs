@@ -19,13 +19,14 @@ use crate::facts::{Exact, Facts};
 use crate::lanes::{Lanes, Place, SHOWN_NS_MAX};
 use crate::output::Output;
 use crate::progress::Watched;
+use crate::tids::CAPTURE_TID;
 use crate::words::{ending_text, losses_text};
 
 /// Written out once so many bytes have gathered.
 const CHUNK_BYTES: usize = 256 << 10;
 /// Memory for the escaped names of labels. Far more than a program's labels take; hostile ones are escaped anew now and then.
 const NAMES_BYTES_MAX: usize = 8 << 20;
-/// Tracks of a lane that have a place of their own among the tracks of all lanes.
+/// Tracks of a lane that have a sort index of their own. chrome://tracing goes by it; Perfetto by the tid.
 const SORTED_SUB_LANES: u64 = 1 << 10;
 
 /// The category of marks: what is said of the capture, not a region of it.
@@ -54,7 +55,6 @@ struct Chrome<'trace, Sink> {
     /// Between an event's name and its tid.
     behind_name: Vec<u8>,
     several_rings: bool,
-    capture_tid: u32,
 }
 
 impl<'trace, Sink: Write> Chrome<'trace, Sink> {
@@ -62,17 +62,14 @@ impl<'trace, Sink: Write> Chrome<'trace, Sink> {
     fn new(trace: &'trace Trace, sink: Sink) -> Self {
         let identity = trace.identity();
         let pid = identity.process_id;
-        let mut lanes = Lanes::new();
-        let capture_tid = lanes.other_tid();
         let mut chrome = Self {
             sink,
             buffer: Vec::with_capacity(CHUNK_BYTES + (64 << 10)),
             names: Names::new(trace),
-            lanes,
+            lanes: Lanes::new(),
             pid,
             behind_name: format!(r#"","pid":{pid},"tid":"#).into_bytes(),
             several_rings: identity.ring_count > 1,
-            capture_tid,
         };
         let head =
             format!(r#"{{"displayTimeUnit":"ns","measurement":"{MEASUREMENT}","traceEvents":["#);
@@ -88,7 +85,7 @@ impl<'trace, Sink: Write> Chrome<'trace, Sink> {
         chrome.push_line(&json!({
             "ph": "M", "name": "process_sort_index", "pid": pid, "args": {"sort_index": 0},
         }));
-        chrome.name_track(capture_tid, "capture (host-observed)", 0);
+        chrome.name_track(CAPTURE_TID, "capture (host-observed)", 0);
         chrome
     }
 
@@ -226,7 +223,7 @@ impl<'trace, Sink: Write> Chrome<'trace, Sink> {
         };
         let begin_ns = report.first_ns.unwrap_or_default();
         self.mark(
-            self.capture_tid,
+            CAPTURE_TID,
             begin_ns,
             &begin,
             json!({"overwritten": Exact(overwritten)}),
@@ -234,20 +231,15 @@ impl<'trace, Sink: Write> Chrome<'trace, Sink> {
         if self.several_rings && overwritten > 0 {
             let complete =
                 "complete: from here on nothing was overwritten in any ring (host-observed)";
-            self.mark(
-                self.capture_tid,
-                report.complete_since_ns,
-                complete,
-                json!({}),
-            );
+            self.mark(CAPTURE_TID, report.complete_since_ns, complete, json!({}));
         }
         if let Some(losses) = losses_text(report) {
             let losses = format!("losses: {losses} (host-observed)");
-            self.mark(self.capture_tid, report.last_ns, &losses, json!({}));
+            self.mark(CAPTURE_TID, report.last_ns, &losses, json!({}));
         }
         let end = format!("end: {} (host-observed)", ending_text(report.ending));
         self.mark(
-            self.capture_tid,
+            CAPTURE_TID,
             report.last_ns,
             &end,
             json!({"ending": report.ending}),
@@ -439,7 +431,6 @@ mod tests {
             serde_json::from_str(&text).expect("a number")
         };
         let mut lanes = Lanes::new();
-        lanes.other_tid();
         trace
             .events()
             .map(|event| {
@@ -598,18 +589,18 @@ mod tests {
             r#"{"displayTimeUnit":"ns","measurement":"host-observed synchronized region latency; not device timestamps","traceEvents":[
 {"args":{"name":"pipeline (host-observed)"},"name":"process_name","ph":"M","pid":4242},
 {"args":{"sort_index":0},"name":"process_sort_index","ph":"M","pid":4242},
-{"args":{"name":"capture (host-observed)"},"name":"thread_name","ph":"M","pid":4242,"tid":1000000000},
-{"args":{"sort_index":0},"name":"thread_sort_index","ph":"M","pid":4242,"tid":1000000000},
+{"args":{"name":"capture (host-observed)"},"name":"thread_name","ph":"M","pid":4242,"tid":999999999},
+{"args":{"sort_index":0},"name":"thread_sort_index","ph":"M","pid":4242,"tid":999999999},
 {"args":{"name":"compute"},"name":"thread_name","ph":"M","pid":4242,"tid":2},
 {"args":{"sort_index":2048},"name":"thread_sort_index","ph":"M","pid":4242,"tid":2},
 {"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed)","pid":4242,"tid":2,"ts":1.000,"dur":2.345,"args":{"lane":1,"copied_bytes":"1152921504606846976","failed":false,"correlation_id":7,"thread_id":99,"sequence":2}},
-{"args":{"name":"compute (2)"},"name":"thread_name","ph":"M","pid":4242,"tid":1000000001},
-{"args":{"sort_index":2049},"name":"thread_sort_index","ph":"M","pid":4242,"tid":1000000001},
-{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed) [failed]","pid":4242,"tid":1000000001,"ts":2.000,"dur":4.000,"args":{"lane":1,"copied_bytes":0,"failed":true,"status":5,"thread_id":99,"sequence":3}},
+{"args":{"name":"compute (2)"},"name":"thread_name","ph":"M","pid":4242,"tid":1001000001},
+{"args":{"sort_index":2049},"name":"thread_sort_index","ph":"M","pid":4242,"tid":1001000001},
+{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed) [failed]","pid":4242,"tid":1001000001,"ts":2.000,"dur":4.000,"args":{"lane":1,"copied_bytes":0,"failed":true,"status":5,"thread_id":99,"sequence":3}},
 {"ph":"B","cat":"hrx.host-observed","name":"gemm (host-observed) [unfinished]","pid":4242,"tid":2,"ts":6.500,"args":{"copied_bytes":0,"correlation_id":8,"lane":1,"running_ns":0,"thread_id":99,"unfinished":true}},
 {"ph":"i","s":"t","ts":6.500,"args":{},"cat":"hrx.capture.host-observed","name":"unfinished at the last known moment (host-observed)","pid":4242,"tid":2},
-{"ph":"i","s":"t","ts":1.000,"args":{"overwritten":1},"cat":"hrx.capture.host-observed","name":"begin: 1 older event overwritten (host-observed)","pid":4242,"tid":1000000000},
-{"ph":"i","s":"t","ts":6.500,"args":{"ending":"writer-died"},"cat":"hrx.capture.host-observed","name":"end: the writer died; this is the last moment known (host-observed)","pid":4242,"tid":1000000000}"#
+{"ph":"i","s":"t","ts":1.000,"args":{"overwritten":1},"cat":"hrx.capture.host-observed","name":"begin: 1 older event overwritten (host-observed)","pid":4242,"tid":999999999},
+{"ph":"i","s":"t","ts":6.500,"args":{"ending":"writer-died"},"cat":"hrx.capture.host-observed","name":"end: the writer died; this is the last moment known (host-observed)","pid":4242,"tid":999999999}"#
         );
         // The same facts at the top level and in `metadata`, every key once.
         let whole = parse(text.as_bytes());
@@ -645,14 +636,14 @@ mod tests {
                 )
             })
             .collect();
-        let sub_lane = |number: u64| u64::from(crate::tids::OTHERS_FROM) + number;
+        let (second, capture) = (1_002_000_001, u64::from(CAPTURE_TID));
         assert_eq!(
             begun,
             [
                 (0.12, 3),
-                (0.2, sub_lane(1)),
+                (0.2, second),
                 (0.3, 3),
-                (0.4, sub_lane(1)),
+                (0.4, second),
                 (0.4, 3),
                 (0.5, 3)
             ]
@@ -663,7 +654,7 @@ mod tests {
             .iter()
             .filter_map(|mark| mark["tid"].as_u64())
             .collect();
-        assert_eq!(tids, [3, sub_lane(1), sub_lane(0), sub_lane(0)]);
+        assert_eq!(tids, [3, second, capture, capture]);
     }
 
     #[test]

@@ -185,11 +185,6 @@ impl Lanes {
         }
     }
 
-    /// A thread id for a track that belongs to no lane.
-    pub fn other_tid(&mut self) -> u32 {
-        self.tids.other()
-    }
-
     /// Finds a track for the region from `start_ns` to `end_ns`; None: it has not ended, and nothing on its track begins after it or with it
     /// unless it is inside.
     pub fn place(&mut self, lane: u32, start_ns: u64, end_ns: Option<u64>) -> Place {
@@ -198,10 +193,7 @@ impl Lanes {
         let sub_lane = tracks.place(extent, margin);
         let is_new = sub_lane == tracks.tids.len();
         if is_new {
-            tracks.tids.push(match sub_lane {
-                0 => self.tids.of_lane(lane),
-                _ => self.tids.other(),
-            });
+            tracks.tids.push(self.tids.of(lane, sub_lane));
         }
         Place {
             tid: tracks.tids[sub_lane],

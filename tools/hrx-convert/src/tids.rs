@@ -1,83 +1,76 @@
-//! Thread ids for the tracks of a viewer: unique, above 0, below 2^32.
+//! Thread ids for the tracks of a viewer: unique, above 0, below 2^32, and in the order of the lanes.
 //!
-//! A lane's own track has lane + 1, whatever else there is, as long as nobody was given that number before: Perfetto folds a tid of 0 into
-//! the pid, and every tid from 2^32 on into 0. All other tracks (sub-lanes, lanes whose number is taken or too large) are numbered from
-//! [`OTHERS_FROM`] on.
+//! A lane's own track has lane + 1, for Perfetto folds a tid of 0 into the pid, and every tid from 2^32 on into 0. Perfetto also orders the
+//! tracks of a process by tid, whatever their sort index: so sub-lanes stand in blocks, a block for each lane. The lanes that are too high
+//! for this share what is left.
 
-use std::collections::BTreeSet;
-
-/// The first tid of tracks that have no lane's number. High, so that in practice no lane ever meets it.
-pub const OTHERS_FROM: u32 = 1_000_000_000;
+/// The track of what is said of the capture itself: behind the lanes, before their sub-lanes.
+pub const CAPTURE_TID: u32 = 999_999_999;
+/// Where the blocks of sub-lanes begin.
+const BLOCKS_FROM: u32 = 1_000_000_000;
+/// Sub-lanes of a block: 1_001_000_002 is the third track of lane 1.
+const BLOCK: u32 = 1_000_000;
+/// Where the others begin.
+const OTHERS_FROM: u32 = 4_000_000_000;
+/// Lanes that have a block.
+const BLOCKS: u32 = (OTHERS_FROM - BLOCKS_FROM) / BLOCK;
 
 /// Gives out thread ids.
 pub struct Tids {
-    /// The next of the other tracks, unless a lane has taken it.
-    next: u32,
-    /// Lanes' own tids from `next` on.
-    taken: BTreeSet<u32>,
+    next_other: u32,
 }
 
 impl Tids {
     pub fn new() -> Self {
         Self {
-            next: OTHERS_FROM,
-            taken: BTreeSet::new(),
+            next_other: OTHERS_FROM,
         }
     }
 
-    /// The tid of a lane's first track. To be asked once for each lane.
-    pub fn of_lane(&mut self, lane: u32) -> u32 {
-        match lane.checked_add(1) {
-            Some(own) if own < OTHERS_FROM => own,
-            Some(own) if own >= self.next => {
-                self.taken.insert(own);
-                own
+    /// The tid of a track of a lane; the first is 0. To be asked once for each track.
+    pub fn of(&mut self, lane: u32, sub_lane: usize) -> u32 {
+        match u32::try_from(sub_lane) {
+            Ok(0) if lane < CAPTURE_TID - 1 => lane + 1,
+            Ok(sub_lane @ 1..BLOCK) if lane < BLOCKS => BLOCKS_FROM + lane * BLOCK + sub_lane,
+            _ => {
+                let tid = self.next_other;
+                self.next_other += 1;
+                tid
             }
-            _ => self.other(),
         }
-    }
-
-    /// The tid of a track that has no lane's number.
-    pub fn other(&mut self) -> u32 {
-        while self.taken.remove(&self.next) {
-            self.next += 1;
-        }
-        let tid = self.next;
-        self.next += 1;
-        tid
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     #[test]
-    fn extremes() {
+    fn lanes_come_first_and_sub_lanes_in_their_order() {
         let mut tids = Tids::new();
-        assert_eq!(tids.of_lane(0), 1);
-        assert_eq!(tids.of_lane(4), 5);
-        assert_eq!(tids.of_lane(u32::MAX - 1), u32::MAX);
-        assert_eq!(tids.of_lane(u32::MAX), OTHERS_FROM);
-        // This lane's own number is gone; the next one takes its own before a sub-lane can.
-        assert_eq!(tids.of_lane(OTHERS_FROM - 1), OTHERS_FROM + 1);
-        assert_eq!(tids.of_lane(OTHERS_FROM + 1), OTHERS_FROM + 2);
-        assert_eq!(tids.other(), OTHERS_FROM + 3);
+        assert_eq!([0, 1, 4].map(|lane| tids.of(lane, 0)), [1, 2, 5]);
+        assert_eq!(tids.of(0, 1), 1_000_000_001);
+        assert_eq!(tids.of(1, 2), 1_001_000_002);
+        assert_eq!(tids.of(u32::MAX, 0), 4_000_000_000);
+        assert_eq!(tids.of(u32::MAX, 1), 4_000_000_001);
     }
 
-    proptest! {
-        #[test]
-        fn never_the_same_twice(requests in prop::collection::vec(prop::option::of(0u32..12), 0..40)) {
-            let mut tids = Tids::new();
-            let (mut lanes, mut given) = (BTreeSet::new(), BTreeSet::new());
-            for request in requests {
-                let tid = match request {
-                    Some(near) if lanes.insert(near) => tids.of_lane(OTHERS_FROM - 4 + near),
-                    Some(_) => continue,
-                    None => tids.other(),
-                };
-                prop_assert!(given.insert(tid), "{tid} given twice");
+    /// At every border between two ways of numbering.
+    #[test]
+    fn never_the_same_twice() {
+        let near = |border: u32| border.saturating_sub(3)..=border.saturating_add(3);
+        let lanes: BTreeSet<u32> = [0, BLOCKS, CAPTURE_TID, BLOCKS_FROM, OTHERS_FROM, u32::MAX]
+            .into_iter()
+            .flat_map(near)
+            .collect();
+        let sub_lanes: BTreeSet<u32> = near(0).chain(near(BLOCK)).collect();
+        let mut tids = Tids::new();
+        let mut given = BTreeSet::from([0, CAPTURE_TID]);
+        for lane in lanes {
+            for sub_lane in &sub_lanes {
+                let tid = tids.of(lane, *sub_lane as usize);
+                assert!(given.insert(tid), "{tid} given twice");
             }
         }
     }
