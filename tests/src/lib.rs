@@ -1,1 +1,9 @@
-//! x
+//! What the tests of the whole project share. The tests themselves stand in `tests/`, one file an idea.
+
+pub mod document;
+pub mod viewers;
+
+/// Compiles what the README tells people to write.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
