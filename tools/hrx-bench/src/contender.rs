@@ -31,13 +31,15 @@ pub fn inputs() -> [Fields; INPUTS] {
 /// One recorder of events, usable from several threads.
 pub trait Contender: Sync {
     /// What a thread holds while it records.
-    type Thread;
+    type Thread<'a>
+    where
+        Self: 'a;
 
     /// Makes ready the calling thread, which is number `index`.
-    fn thread(&self, index: usize) -> Self::Thread;
+    fn thread(&self, index: usize) -> Self::Thread<'_>;
 
     /// Records one region: what is timed.
-    fn event(&self, thread: &mut Self::Thread, fields: &Fields);
+    fn event(&self, thread: &mut Self::Thread<'_>, fields: &Fields);
 
     /// Waits until nothing of what was recorded keeps a processor busy: not timed.
     fn settle(&self) {}

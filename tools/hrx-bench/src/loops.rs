@@ -58,7 +58,7 @@ fn evenly(took: Duration, events: u64) -> Sample {
 
 fn bare<C: Contender>(
     contender: &C,
-    thread: &mut C::Thread,
+    thread: &mut C::Thread<'_>,
     barrier: &Barrier,
     events: u64,
 ) -> Sample {
@@ -73,7 +73,7 @@ fn bare<C: Contender>(
 
 fn clocked<C: Contender>(
     contender: &C,
-    thread: &mut C::Thread,
+    thread: &mut C::Thread<'_>,
     barrier: &Barrier,
     events: u64,
 ) -> Sample {
@@ -97,7 +97,7 @@ fn clocked<C: Contender>(
 /// stores still under way) is in the figure, and no clock is read but those that a caller reads anyway.
 fn cold<C: Contender>(
     contender: &C,
-    thread: &mut C::Thread,
+    thread: &mut C::Thread<'_>,
     barrier: &Barrier,
     events: u64,
 ) -> Sample {

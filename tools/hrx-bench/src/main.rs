@@ -2,6 +2,7 @@
 
 mod contender;
 mod contenders;
+mod convert;
 mod environment;
 mod follower;
 mod harness;
@@ -10,7 +11,10 @@ mod loops;
 mod place;
 mod record;
 mod report;
+mod scale;
 mod statistics;
+mod tail;
+mod writers;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -61,22 +65,41 @@ struct Common {
 
 #[derive(Subcommand)]
 enum Command {
-    /// What one event costs the thread that records it.
+    /// What one event costs the thread that records it
     Record,
-    /// Not for people: the bare loop alone, for callgrind to count.
+    /// How long the slowest calls take, on disk and in memory
+    Tail {
+        /// For each of the seven contenders; 60 if not given, 1 with --quick
+        #[arg(long, value_name = "N")]
+        seconds: Option<f64>,
+    },
+    /// What converting costs
+    Convert,
+    /// How costs grow with threads, with the ring and with the events
+    Scale,
+    /// The bare loop alone, for callgrind to count
     #[command(hide = true)]
     Loop {
         contender: instructions::Counted,
         events: u64,
+    },
+    /// A capture for conversions
+    #[command(hide = true)]
+    Fill { capture: PathBuf, events: u64 },
+    /// A document to compare hrx-convert's with, on the standard output
+    #[command(hide = true)]
+    Write {
+        writer: writers::Writer,
+        capture: PathBuf,
     },
 }
 
 /// What every subcommand works with.
 struct Setup {
     plan: Plan,
+    rounds: Option<usize>,
     quick: bool,
     only: String,
-    /// None: there is no tmpfs here.
     tmpfs: Place,
     disk: Place,
 }
@@ -91,11 +114,19 @@ impl Setup {
                 rounds: common.rounds.unwrap_or(rounds).max(1),
                 sample: Duration::from_millis(common.sample_ms.unwrap_or(sample_ms)),
             },
+            rounds: common.rounds,
             quick: common.quick,
             only: common.only.clone(),
             tmpfs: Place::tmpfs(&common.tmpfs)?,
             disk: Place::disk(common.disk.as_deref().unwrap_or(beside))?,
         })
+    }
+
+    /// The rounds asked for, or so many where one takes seconds.
+    fn rounds_or(&self, rounds: usize) -> usize {
+        self.rounds
+            .unwrap_or(if self.quick { 2 } else { rounds })
+            .max(1)
     }
 
     /// Whether the table of that title is asked for.
@@ -119,7 +150,16 @@ fn run(cli: &Cli) -> Result<()> {
     let mut left_out = Vec::new();
     let tables = match &cli.command {
         Command::Record => record::tables(&setup, &mut left_out)?,
+        Command::Tail { seconds } => {
+            let seconds = seconds.unwrap_or(if setup.quick { 1.0 } else { 60.0 });
+            let time = Duration::try_from_secs_f64(seconds).context("--seconds")?;
+            tail::tables(&setup, time, &mut left_out)?
+        }
+        Command::Convert => convert::tables(&setup)?,
+        Command::Scale => scale::tables(&setup, &mut left_out)?,
         Command::Loop { contender, events } => return contender.run(&setup, *events),
+        Command::Fill { capture, events } => return convert::fill_here(capture, *events),
+        Command::Write { writer, capture } => return writer.write(capture),
     };
     let report = Report {
         environment: Environment::now(),

@@ -9,7 +9,7 @@ use hrx_trace_reader::Trace;
 use tempfile::TempDir;
 
 /// statfs(2).
-const TMPFS_MAGIC: i64 = 0x0102_1994;
+const TMPFS_MAGIC: rustix::fs::FsWord = 0x0102_1994;
 
 /// A folder of our own in memory or on a disk.
 #[derive(Debug)]
@@ -84,5 +84,5 @@ impl Place {
 
 fn is_tmpfs(path: &Path) -> Result<bool> {
     let system = rustix::fs::statfs(path).with_context(|| path.display().to_string())?;
-    Ok(i64::from(system.f_type) == TMPFS_MAGIC)
+    Ok(system.f_type == TMPFS_MAGIC)
 }

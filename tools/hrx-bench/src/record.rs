@@ -56,8 +56,8 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         title: "the caller's two clock reads counted, 1 thread, ring in cache",
-        note: "",
-        cases: |setup, _| with_load(setup, Load::Clocked),
+        note: "begin + finish: its own two, instead of the caller's",
+        cases: |setup, _| clocked(setup),
     },
     Situation {
         title: "cold, 1 thread, ring in cache",
@@ -166,11 +166,11 @@ fn bare(setup: &Setup, threads: usize, left_out: &mut Vec<String>) -> Result<Vec
         ("measureme, own clock", false),
         ("measureme, one argument, own clock", true),
     ] {
-        group.add(name, Measureme::new(&setup.disk.fresh(), arguments)?);
+        group.add(name, Measureme::new(&setup.tmpfs.fresh(), arguments)?);
     }
     group.add(
         "tracing-chrome, arguments, own clock",
-        TracingChrome::new(&setup.disk.fresh())?,
+        TracingChrome::new(&setup.tmpfs.fresh())?,
     );
     match Lttng::start(&setup.disk) {
         Ok(session) => group.cases.push(Case::new(
@@ -203,6 +203,15 @@ fn with_load(setup: &Setup, load: Load) -> Result<Vec<Case<'static>>> {
     group.add(Counted::Nothing.name(), Nothing);
     add_record(setup, &mut group, &Options::new(CACHED))?;
     Ok(group.cases)
+}
+
+fn clocked(setup: &Setup) -> Result<Vec<Case<'static>>> {
+    let mut cases = with_load(setup, Load::Clocked)?;
+    let begin_finish = ours::BeginFinish(setup.tmpfs.recorder(&Options::new(CACHED))?);
+    cases.push(Case::new(Counted::BeginFinish.name(), move |events| {
+        Ok(run(&begin_finish, Load::Bare, 1, events))
+    }));
+    Ok(cases)
 }
 
 fn following(setup: &Setup) -> Result<Vec<Case<'static>>> {

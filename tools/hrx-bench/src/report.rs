@@ -114,7 +114,8 @@ impl Table {
 }
 
 impl Unit {
-    fn show(self, value: f64) -> String {
+    /// For people.
+    pub fn show(self, value: f64) -> String {
         match self {
             Self::Nanoseconds if value < 1e3 => format!("{value:.1} ns"),
             Self::Nanoseconds if value < 1e6 => format!("{:.1} µs", value / 1e3),

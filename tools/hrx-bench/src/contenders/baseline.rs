@@ -49,7 +49,7 @@ impl Baseline {
 }
 
 impl Contender for Baseline {
-    type Thread = ();
+    type Thread<'a> = ();
 
     fn thread(&self, _: usize) {}
 

@@ -7,7 +7,7 @@ use crate::contender::{Contender, Fields};
 pub struct Nothing;
 
 impl Contender for Nothing {
-    type Thread = ();
+    type Thread<'a> = ();
 
     fn thread(&self, _: usize) {}
 

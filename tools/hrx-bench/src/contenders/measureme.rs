@@ -30,7 +30,7 @@ impl Measureme {
 }
 
 impl Contender for Measureme {
-    type Thread = u32;
+    type Thread<'a> = u32;
 
     fn thread(&self, index: usize) -> u32 {
         index as u32

@@ -1,7 +1,5 @@
 //! Our recorder, by each of its entrances.
 
-use std::sync::Arc;
-
 use hrx_trace::{Event, Recorder, Tracer};
 
 use crate::contender::{Contender, Fields};
@@ -17,7 +15,7 @@ fn event(fields: &Fields) -> Event {
 pub struct Record(pub Recorder);
 
 impl Contender for Record {
-    type Thread = ();
+    type Thread<'a> = ();
 
     fn thread(&self, _: usize) {}
 
@@ -28,17 +26,17 @@ impl Contender for Record {
 }
 
 /// `Recorder::record`, with a recorder for each thread.
-pub struct RecordOwn(pub Vec<Arc<Recorder>>);
+pub struct RecordOwn(pub Vec<Recorder>);
 
 impl Contender for RecordOwn {
-    type Thread = Arc<Recorder>;
+    type Thread<'a> = &'a Recorder;
 
-    fn thread(&self, index: usize) -> Arc<Recorder> {
-        Arc::clone(&self.0[index])
+    fn thread(&self, index: usize) -> &Recorder {
+        &self.0[index]
     }
 
     #[inline]
-    fn event(&self, recorder: &mut Arc<Recorder>, fields: &Fields) {
+    fn event(&self, recorder: &mut &Recorder, fields: &Fields) {
         recorder.record(fields.start, fields.elapsed, event(fields));
     }
 }
@@ -47,7 +45,7 @@ impl Contender for RecordOwn {
 pub struct BeginFinish(pub Recorder);
 
 impl Contender for BeginFinish {
-    type Thread = ();
+    type Thread<'a> = ();
 
     fn thread(&self, _: usize) {}
 
@@ -61,7 +59,7 @@ impl Contender for BeginFinish {
 pub struct ByTracer(pub Tracer);
 
 impl Contender for ByTracer {
-    type Thread = ();
+    type Thread<'a> = ();
 
     fn thread(&self, _: usize) {}
 

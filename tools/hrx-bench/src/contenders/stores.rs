@@ -29,7 +29,7 @@ pub struct Cursor {
 }
 
 impl Contender for Stores {
-    type Thread = Cursor;
+    type Thread<'a> = Cursor;
 
     fn thread(&self, thread: usize) -> Cursor {
         Cursor { thread, index: 0 }

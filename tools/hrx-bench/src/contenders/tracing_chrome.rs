@@ -37,7 +37,7 @@ impl TracingChrome {
 }
 
 impl Contender for TracingChrome {
-    type Thread = DefaultGuard;
+    type Thread<'a> = DefaultGuard;
 
     fn thread(&self, _: usize) -> DefaultGuard {
         tracing::dispatcher::set_default(&self.dispatch)
