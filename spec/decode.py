@@ -229,7 +229,7 @@ def decode(data):
     regions = [region for region, ring, claimed in regions if newest_of_slot.get((ring, region["slot"]), 0) <= claimed]
     regions.sort(key=lambda region: (region["start_ns"], region["slot"]))
 
-    last_ns = max([finished_ns] + [key for key, *_ in keyed] + [region["start_ns"] for region in regions])
+    last_ns = max([finished_ns if state == STATE_FINISHED else 0] + [key for key, *_ in keyed] + [region["start_ns"] for region in regions])
     first_ends = {ring: key for key, ring, *_ in sorted(keyed, key=lambda item: item[:3], reverse=True)}
     complete_since = [first_ends.get(ring, last_ns) for ring, account in enumerate(rings) if account["overwritten"]]
     used_labels = sorted({item["label_id"] for item in events + regions} - {0})

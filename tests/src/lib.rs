@@ -1,6 +1,7 @@
-//! What the tests that cross crates share.
+//! What the tests of the whole project share. The tests themselves stand in `tests/`, one file an idea.
 
 pub mod document;
+pub mod viewers;
 
 /// Compiles what the README tells people to write.
 #[cfg(doctest)]

@@ -161,10 +161,7 @@ fn constants() {
         ("RING_COUNT_MAX", header::RING_COUNT_MAX.to_string()),
         ("CAPACITY_MAX", header::CAPACITY_MAX.to_string()),
         // The reader's own; the vectors claimed-impossible-and-nothing-left and sequence-impossible hold it to this.
-        (
-            "SEQUENCE_MAX",
-            (u64::MAX / u64::from(header::RING_COUNT_MAX)).to_string(),
-        ),
+        ("SEQUENCE_MAX", record::SEQUENCE_MAX.to_string()),
         ("STATE_RECORDING", ascii(header::STATE_RECORDING)),
         ("STATE_FINISHED", ascii(header::STATE_FINISHED)),
         ("SEQUENCE_TAKEN", open::SEQUENCE_TAKEN.to_string()),

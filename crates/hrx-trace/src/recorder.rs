@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hrx_trace_format::header::STATE_FINISHED;
-use hrx_trace_format::open::KIND_OPEN;
+use hrx_trace_format::open::{KIND_OPEN, OPEN_SLOTS};
 use hrx_trace_format::record::FLAG_SATURATED;
 use hrx_trace_format::{Checksum, OpenRecord, Record};
 use hrx_trace_reader::Trace;
@@ -289,15 +289,16 @@ impl Recorder {
     /// A free slot of the open table, now taken; the thread's favourite first, so that threads do not share lines.
     #[inline]
     fn take_open_slot(&self, ordinal: u32) -> Option<(usize, &Line)> {
-        let count = self.open.count();
+        // What `Options::create` laid out; a constant, so that no division is left.
+        const SLOTS: usize = OPEN_SLOTS as usize;
         // Favourites eight apart: room for nested regions before the next thread's.
-        let favourite = (ordinal * 8 + ordinal / 8) as usize % count;
+        let favourite = (ordinal * 8 + ordinal / 8) as usize % SLOTS;
         let try_take = |index| {
             let slot = self.open.get(index);
             slot::take(slot).then_some((index, slot))
         };
         try_take(favourite)
-            .or_else(|| (1..count).find_map(|next| try_take((favourite + next) % count)))
+            .or_else(|| (1..SLOTS).find_map(|next| try_take((favourite + next) % SLOTS)))
     }
 
     /// Counts one more of something that is not an event in a ring.

@@ -156,7 +156,6 @@ impl Image {
         self.expected.rejected = counters.rejected;
         self.expected.open_refused = counters.open_refused;
         self.expected.labels_refused = counters.labels_refused;
-        self.expected.last_ns = self.expected.last_ns.max(counters.finished_ns);
     }
 
     pub fn finished(&mut self, finished_ns: u64) {
@@ -165,6 +164,7 @@ impl Image {
             counters.finished_ns = finished_ns;
         });
         self.expected.ending = "finished".to_owned();
+        self.expected.last_ns = self.expected.last_ns.max(finished_ns);
     }
 
     pub fn claimed(&mut self, ring: u32, claimed: u64) {

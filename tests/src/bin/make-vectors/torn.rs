@@ -402,7 +402,7 @@ fn flipped_bits() -> Image {
 fn state_damaged() -> Image {
     let mut image = Image::new(
         "state-damaged",
-        "A state word with one flipped bit is neither of the two: damage, judged as not finished.",
+        "A state word with one flipped bit is neither of the two: damage, judged as not finished, so the time of a finish says nothing either.",
         tight(2, 1, 1, 64),
     );
     image.regions(1..=1);
