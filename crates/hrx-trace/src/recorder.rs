@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hrx_trace_format::header::STATE_FINISHED;
-use hrx_trace_format::open::KIND_OPEN;
+use hrx_trace_format::open::{self, KIND_OPEN};
 use hrx_trace_format::record::FLAG_SATURATED;
 use hrx_trace_format::{Checksum, OpenRecord, Record};
 use hrx_trace_reader::Trace;
@@ -157,7 +157,7 @@ impl Recorder {
         let described = event.record();
         let (start_ns, start_flag) = nanoseconds(since_epoch);
         let open = OpenRecord {
-            sequence: u64::from(region.open_slot),
+            sequence: open::sequence_of(u32::from(taken)),
             start_ns,
             // After the slot was taken: see the proof in `hrx_trace_format::open`.
             claimed_at_begin: ring.claimed().load(Ordering::Relaxed),
