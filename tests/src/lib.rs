@@ -1,1 +1,4 @@
-//! x
+//! What the tests of the whole project share. The tests themselves stand in `tests/`, one file an idea.
+
+pub mod capture;
+pub mod seeds;
