@@ -270,5 +270,183 @@ fn every_single_bit() {
             trace.ending()
         );
     }
-    let _ = seeds::rng("x");
+}
+
+/// Reads an image that may be damaged anywhere: refused because of its header, or true.
+#[track_caller]
+fn read(capture: &Capture, image: &[u8]) -> Option<Said> {
+    match Trace::from_bytes(image) {
+        Ok(trace) => Some(capture.assert_true(&trace)),
+        Err(Error::Header { .. }) => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn bytes_at_random() {
+    let mut rng = seeds::rng("bytes_at_random");
+    let mut read_anyway = 0;
+    const IMAGES: usize = 40_000;
+    let captures = captures();
+    for _ in 0..IMAGES {
+        let capture = rng.choice(&captures).expect("two");
+        let mut image = capture.last().bytes.clone();
+        for _ in 0..rng.usize(1..=8) {
+            // Mostly behind the identity, where damage is not simply refused.
+            let first = if rng.u32(..10) == 0 { 0 } else { IDENTITY_BYTES as usize };
+            let start = rng.usize(first..image.len());
+            let length = 1 << rng.u32(..13);
+            let hit = &mut image[start..];
+            let hit = &mut hit[..length.min(hit.len())];
+            match rng.u32(..4) {
+                0 => hit.fill(0),
+                1 => hit.fill(0xFF),
+                2 => rng.fill(hit),
+                // A few bits of many bytes, as of failing memory.
+                _ => hit.iter_mut().for_each(|byte| *byte ^= (rng.u8(..) & rng.u8(..)) & rng.u8(..)),
+            }
+        }
+        read_anyway += usize::from(read(capture, &image).is_some());
+    }
+    assert!(read_anyway > IMAGES / 2);
+    println!("bytes_at_random: {IMAGES} images, {read_anyway} of them with a whole header");
+}
+
+#[test]
+fn cut_at_every_length() {
+    for capture in captures() {
+        let bytes = &capture.last().bytes;
+        let trace = open(bytes);
+        let whole = capture.assert_true(&trace);
+        let identity = trace.identity();
+        for length in 0..bytes.len() {
+            let Some(said) = read(&capture, &bytes[..length]) else {
+                assert!(length < COUNTERS_OFFSET as usize);
+                continue;
+            };
+            assert!(length >= COUNTERS_OFFSET as usize);
+            // Exactly the records that lie wholly inside are there, as long as the control lines are.
+            let inside = |event: &&Event| {
+                let slot = (event.sequence - 1) % identity.capacity;
+                identity.ring_slot(event.ring, slot) + RECORD_BYTES as u64 <= length as u64
+            };
+            let expected: Vec<_> = whole.events.iter().filter(inside).collect();
+            assert_eq!(by_ticket(&said.events), by_ticket(expected.iter().copied()), "{length}");
+            let (found, lost) = (said.report, whole.events.len() - expected.len());
+            if length as u64 >= identity.open_offset {
+                assert_eq!(found.account.claimed, whole.report.account.claimed);
+                assert_eq!(found.account.torn, lost as u64, "{length}");
+            }
+            let cut = found.damages.iter().any(|damage| damage.offset == length as u64);
+            assert!(cut, "{length}: {:?}", found.damages);
+        }
+        println!("cut_at_every_length: {} lengths", bytes.len());
+    }
+}
+
+#[test]
+fn longer_than_written() {
+    let mut rng = seeds::rng("longer_than_written");
+    for capture in captures() {
+        let whole = capture.assert_true(&open(&capture.last().bytes));
+        for _ in 0..500 {
+            let mut image = capture.last().bytes.clone();
+            let more = rng.usize(1..10_000);
+            let junk = rng.bool();
+            image.extend(std::iter::repeat_with(|| if junk { rng.u8(..) } else { 0 }).take(more));
+            assert_same(&capture.assert_true(&open(&image)), &whole);
+        }
+    }
+}
+
+/// A ring of more than a page, so that whole pages of it can change places.
+#[test]
+fn blocks_that_changed_places() {
+    let mut rng = seeds::rng("blocks_that_changed_places");
+    let shape = Shape {
+        capacity: 300,
+        rings: 2,
+        label_bytes: 8192,
+    };
+    let [one, other] = [0, 1].map(|_| {
+        let mut steps = Step::random(&mut rng, 900);
+        steps.retain(|step| *step != Step::Sync);
+        shape.record(&steps)
+    });
+    const IMAGES: usize = 10_000;
+    let mut read_anyway = 0;
+    for _ in 0..IMAGES {
+        let mut image = one.last().bytes.clone();
+        let block = if rng.bool() { 512 } else { 4096 };
+        let blocks = image.len() / block;
+        for _ in 0..rng.usize(1..=4) {
+            // The first page holds the identity.
+            let first = if rng.u32(..10) == 0 { 0 } else { 4096 / block };
+            let [from, to] = [0, 1].map(|_| rng.usize(first..blocks) * block);
+            match rng.u32(..3) {
+                // Swapped.
+                0 => (0..block).for_each(|index| image.swap(from + index, to + index)),
+                // Written to the wrong place, the right place left as it was.
+                1 => image.copy_within(from..from + block, to),
+                // From another file of the same layout, from the same place.
+                _ => image[to..to + block].copy_from_slice(&other.last().bytes[to..to + block]),
+            }
+        }
+        let Ok(trace) = Trace::from_bytes(image) else { continue };
+        read_anyway += 1;
+        let named = if one.is_named_by(&trace) { &one } else { &other };
+        let _ = named.assert_true(&trace);
+    }
+    assert!(read_anyway > IMAGES / 2);
+    println!("blocks_that_changed_places: {IMAGES} images, {read_anyway} of them with a whole header");
+}
+
+#[test]
+fn two_captures_in_one_file() {
+    let [one, other] = captures();
+    for (first, second) in [(&one, &other), (&other, &one)] {
+        let image = [&first.last().bytes[..], &second.last().bytes].concat();
+        let whole = first.assert_true(&open(&first.last().bytes));
+        assert_same(&first.assert_true(&open(&image)), &whole);
+        // The first one cut: what follows takes the place of its ring, and is not mistaken for it.
+        for length in (4096..first.last().bytes.len()).step_by(RECORD_BYTES) {
+            let image = [&first.last().bytes[..length], &second.last().bytes].concat();
+            let _ = first.assert_true(&open(&image));
+        }
+    }
+}
+
+#[test]
+fn transfers_in_text_mode() {
+    for capture in captures() {
+        let bytes = &capture.last().bytes;
+        let to_crlf = replaced(bytes, b"\n", b"\r\n");
+        let to_lf = replaced(bytes, b"\r\n", b"\n");
+        let there_and_back = replaced(&to_crlf, b"\r\n", b"\n");
+        let seven_bits: Vec<u8> = bytes.iter().map(|byte| byte & 0x7F).collect();
+        let images = [to_crlf, to_lf, there_and_back, seven_bits];
+        for image in images.iter().filter(|image| *image != bytes) {
+            let error = Trace::from_bytes(&image[..]).expect_err("a file of other bytes");
+            let Error::Header { source, .. } = error else { panic!("{error}") };
+            assert!(matches!(source, HeaderError::TextMode { .. }), "{source}");
+        }
+        // The magic alone sees to it that none of them is the file itself, but for the one that restores each line end.
+        assert_eq!(images.iter().filter(|image| *image == bytes).count(), usize::from(images[2] == *bytes));
+    }
+}
+
+/// `bytes` with each `from` as `to`, from left to right.
+fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let mut replaced = Vec::new();
+    let mut rest = bytes;
+    while let Some((first, behind)) = rest.split_first() {
+        if let Some(behind) = rest.strip_prefix(from) {
+            replaced.extend_from_slice(to);
+            rest = behind;
+        } else {
+            replaced.push(*first);
+            rest = behind;
+        }
+    }
+    replaced
 }

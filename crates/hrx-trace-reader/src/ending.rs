@@ -107,3 +107,187 @@ impl Stat {
         !matches!(self.state, 'Z' | 'X' | 'x') || self.threads > 1
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Image, compact};
+    use crate::{Ending, Trace};
+    use std::fs::File;
+    use std::io::Write;
+
+    /// An identity that names this very process.
+    fn ours() -> Identity {
+        let stat = fs::read_to_string("/proc/self/stat").unwrap();
+        Identity {
+            boot_id: boot_id().unwrap(),
+            process_id: std::process::id(),
+            process_start_ticks: Stat::parse(&stat).unwrap().start_ticks,
+            pid_namespace: pid_namespace().unwrap(),
+            ..compact(4, 1)
+        }
+    }
+
+    #[test]
+    fn what_the_lock_and_the_process_tell() {
+        let ours = ours();
+        let other_boot = Identity {
+            boot_id: [7; 16],
+            ..ours
+        };
+        let unknown_boot = Identity {
+            boot_id: [0; 16],
+            ..ours
+        };
+        let other_namespace = Identity {
+            pid_namespace: ours.pid_namespace + 1,
+            ..ours
+        };
+        // The process id was given to another process since.
+        let reused = Identity {
+            process_start_ticks: ours.process_start_ticks + 1,
+            ..ours
+        };
+        let unknown_ticks = Identity {
+            process_start_ticks: 0,
+            ..ours
+        };
+        // Above the largest that Linux gives out, 2^22.
+        let gone = Identity {
+            process_id: 1 << 23,
+            ..ours
+        };
+        for (name, identity, held, unsupported) in [
+            ("ours", ours, true, true),
+            ("other boot", other_boot, false, false),
+            ("unknown boot", unknown_boot, true, false),
+            ("other namespace", other_namespace, true, false),
+            ("reused", reused, false, false),
+            ("unknown ticks", unknown_ticks, true, true),
+            ("gone", gone, false, false),
+        ] {
+            assert_eq!(writer_runs(Lock::Held, &identity), held, "{name}");
+            assert_eq!(
+                writer_runs(Lock::Unsupported, &identity),
+                unsupported,
+                "{name}"
+            );
+            assert!(!writer_runs(Lock::Free, &identity), "{name}");
+            assert!(!writer_runs(Lock::NoFile, &identity), "{name}");
+        }
+    }
+
+    #[test]
+    fn endings_of_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("capture.hrxt");
+        let mut image = Image::from_identity(ours());
+        let write = |image: &Image| {
+            let mut file = File::create(&path).unwrap();
+            file.write_all(&image.bytes).unwrap();
+            file
+        };
+        let mut writer = write(&image);
+        assert_eq!(Trace::open(&path).unwrap().ending(), Ending::WriterDied);
+        writer.try_lock().unwrap();
+        let mut trace = Trace::open(&path).unwrap();
+        assert_eq!(trace.ending(), Ending::Live);
+        assert!(trace.report().last_ns > 0);
+        // The reader's own try left nothing behind.
+        assert_eq!(Trace::open(&path).unwrap().ending(), Ending::Live);
+        writer.unlock().unwrap();
+        trace.refresh();
+        assert_eq!(trace.ending(), Ending::WriterDied);
+        assert!(writer.try_lock().is_ok());
+
+        image.finish(5);
+        writer = write(&image);
+        trace.refresh();
+        assert_eq!(trace.ending(), Ending::Finished);
+        writer.try_lock().unwrap();
+        trace.refresh();
+        assert_eq!(trace.ending(), Ending::Finished);
+    }
+
+    #[test]
+    fn bytes_in_memory_have_no_writer() {
+        assert_eq!(
+            Image::from_identity(ours()).trace().ending(),
+            Ending::WriterDied
+        );
+    }
+
+    #[test]
+    fn a_state_that_is_none_is_damage() {
+        let mut image = Image::new(4, 1);
+        image.set_state(7);
+        let (_, report) = image.read();
+        assert_eq!(report.ending, Ending::WriterDied);
+        assert_eq!(report.damages[0].offset, image.identity.counters_offset);
+        assert_eq!(
+            report.damages[0].what,
+            "state: found 0x0000000000000007, expected 0x4e4944524f434552 (recording) or 0x44454853494e4946 (finished)"
+        );
+    }
+
+    #[test]
+    fn now_is_told_only_within_the_boot() {
+        let epoch = Identity {
+            epoch_monotonic_ns: 0,
+            ..ours()
+        };
+        let now = now_ns(&epoch).unwrap();
+        let later = Identity {
+            epoch_monotonic_ns: now,
+            ..epoch
+        };
+        assert!(now_ns(&later).unwrap() < now);
+        // A start in the future, or in another boot.
+        let future = Identity {
+            epoch_monotonic_ns: u64::MAX,
+            ..epoch
+        };
+        assert_eq!(now_ns(&future), None);
+        let other_boot = Identity {
+            boot_id: [7; 16],
+            ..epoch
+        };
+        assert_eq!(now_ns(&other_boot), None);
+    }
+
+    #[test]
+    fn boot_ids() {
+        assert_eq!(
+            parse_boot_id("00112233-4455-6677-8899-aabbccddeeff\n"),
+            Some([
+                0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD,
+                0xEE, 0xFF
+            ])
+        );
+        assert_eq!(parse_boot_id(""), None);
+        assert_eq!(parse_boot_id("+0112233-4455-6677-8899-aabbccddeeff"), None);
+    }
+
+    #[test]
+    fn stats() {
+        let stat = |name, state, threads| {
+            format!(
+                "7 ({name}) {state} 1 7 7 0 -1 4194560 100 0 0 0 1 2 0 0 20 0 {threads} 0 98765 10 20"
+            )
+        };
+        let parse = |stat: String| Stat::parse(&stat);
+        let running = Stat {
+            state: 'S',
+            threads: 3,
+            start_ticks: 98765,
+        };
+        assert_eq!(parse(stat("cat", 'S', 3)), Some(running));
+        // A program may call itself anything.
+        assert!(parse(stat(") Z 0 (", 'S', 3)).unwrap().runs());
+        assert!(!parse(stat("cat", 'Z', 1)).unwrap().runs());
+        assert!(!parse(stat("cat", 'X', 0)).unwrap().runs());
+        assert!(parse(stat("cat", 'Z', 2)).unwrap().runs());
+        assert_eq!(Stat::parse("7 (cat) S 1"), None);
+        assert_eq!(Stat::parse(""), None);
+    }
+}
