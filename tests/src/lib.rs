@@ -1,4 +1,5 @@
 //! What the tests of the whole project share. The tests themselves stand in `tests/`, one file an idea.
 
 pub mod capture;
+pub mod host;
 pub mod seeds;
