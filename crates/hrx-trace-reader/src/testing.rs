@@ -99,7 +99,7 @@ impl Image {
 
     pub(crate) fn open(&mut self, slot: u32, open: OpenRecord) {
         let open = OpenRecord {
-            sequence: u64::from(slot) + 1,
+            sequence: hrx_trace_format::open::sequence_of(slot),
             kind: KIND_OPEN,
             ..open
         };

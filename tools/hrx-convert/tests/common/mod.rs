@@ -100,7 +100,7 @@ impl Capture {
 
     /// A region that runs.
     pub fn open(&mut self, slot: u32, mut open: OpenRecord) -> &mut Self {
-        open.sequence = u64::from(slot) + 1;
+        open.sequence = hrx_trace_format::open::sequence_of(slot);
         open.kind = KIND_OPEN;
         open.claimed_at_begin = self.claimed[open.ring as usize];
         let at = self.identity.open_slot(slot) as usize;
