@@ -1,0 +1,7 @@
+//! Children that record, are stopped or killed, and leave a file to be judged.
+
+pub mod pair;
+pub mod script;
+pub mod shared_words;
+pub mod storm;
+pub mod tracee;
