@@ -102,17 +102,16 @@ impl Tracee {
         started
     }
 
-    /// Lets the process run until its first thread enters or leaves a system call, and says whether it does; false: it has exited.
+    /// Lets `thread` run until it enters a system call or leaves it (true), or calls [`here`] (false), which begins with system calls of its own.
     ///
     /// # Panics
-    /// If it stops for any other reason.
-    pub fn run_until_system_call(&self) -> bool {
-        let first = self.process();
-        ptrace::syscall(first, None).expect("the child runs");
-        match wait(first) {
+    /// If it stops for any other reason, or dies.
+    pub fn run_until_system_call(&self, thread: Pid) -> bool {
+        ptrace::syscall(thread, None).expect("the child runs");
+        match wait(thread) {
             WaitStatus::PtraceSyscall(_) => true,
-            WaitStatus::Exited(_, 0) => false,
-            other => panic!("the child neither called the system nor exited: {other:?}"),
+            WaitStatus::Stopped(_, HERE) => false,
+            other => panic!("the child neither called the system nor was there: {other:?}"),
         }
     }
 
