@@ -54,7 +54,7 @@ pub struct OpenRecord {
     pub flags: u8,
     /// Unused: a writer clears it, a reader ignores it.
     pub unused: u8,
-    /// [`KIND_OPEN`]. Readers skip and count kinds they do not know.
+    /// [`KIND_OPEN`]. Readers believe no other kind here.
     pub kind: u16,
     /// CRC-32 of all 64 bytes, computed while this field holds the salt of the open table.
     pub crc32: u32,

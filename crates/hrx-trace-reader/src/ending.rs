@@ -6,13 +6,10 @@
 //!
 //! The lock is tried before the state word is read: a writer that finishes and exits between the two then counts as finished.
 
-use std::fs;
-use std::io;
-use std::os::unix::fs::MetadataExt;
-
 use hrx_trace_format::Identity;
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::process::{boot_id, pid_namespace, process_runs};
 use crate::source::Lock;
 
 /// Whether the writer may still write. What the lock told comes first, the process second.
@@ -50,67 +47,10 @@ fn same_boot(identity: &Identity) -> Option<bool> {
     (identity.boot_id != [0; 16]).then_some(identity.boot_id == ours)
 }
 
-fn boot_id() -> Option<[u8; 16]> {
-    parse_boot_id(&fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?)
-}
-
-/// A UUID's 32 hexadecimal digits, as 16 bytes.
-fn parse_boot_id(text: &str) -> Option<[u8; 16]> {
-    let digits: String = text.trim().split('-').collect();
-    if digits.len() != 32 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return None;
-    }
-    Some(u128::from_str_radix(&digits, 16).ok()?.to_be_bytes())
-}
-
-fn pid_namespace() -> Option<u64> {
-    Some(fs::metadata("/proc/self/ns/pid").ok()?.ino())
-}
-
-/// Whether process `process_id` is the one that started at `start_ticks` (0: unknown), and runs. None: we are not told.
-fn process_runs(process_id: u32, start_ticks: u64) -> Option<bool> {
-    match fs::read_to_string(format!("/proc/{process_id}/stat")) {
-        Ok(stat) => {
-            let stat = Stat::parse(&stat)?;
-            Some(stat.runs() && (start_ticks == 0 || start_ticks == stat.start_ticks))
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Some(false),
-        Err(_) => None,
-    }
-}
-
-/// What proc(5) says of a process in /proc/pid/stat.
-#[derive(Debug, PartialEq, Eq)]
-struct Stat {
-    /// Field 3.
-    state: char,
-    /// Field 20.
-    threads: u64,
-    /// Field 22.
-    start_ticks: u64,
-}
-
-impl Stat {
-    /// The program's name in field 2 may hold anything, parentheses included, so the fields are counted from behind its last one.
-    fn parse(stat: &str) -> Option<Self> {
-        let (_, from_state) = stat.rsplit_once(')')?;
-        let mut fields = from_state.split_ascii_whitespace();
-        Some(Self {
-            state: fields.next()?.chars().next()?,
-            threads: fields.nth(16)?.parse().ok()?,
-            start_ticks: fields.nth(1)?.parse().ok()?,
-        })
-    }
-
-    /// A zombie with more than one thread is a process whose main thread alone has ended.
-    fn runs(&self) -> bool {
-        !matches!(self.state, 'Z' | 'X' | 'x') || self.threads > 1
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::start_ticks;
     use crate::testing::{Image, compact};
     use crate::{Ending, Trace};
     use std::fs::File;
@@ -118,11 +58,10 @@ mod tests {
 
     /// An identity that names this very process.
     fn ours() -> Identity {
-        let stat = fs::read_to_string("/proc/self/stat").unwrap();
         Identity {
             boot_id: boot_id().unwrap(),
             process_id: std::process::id(),
-            process_start_ticks: Stat::parse(&stat).unwrap().start_ticks,
+            process_start_ticks: start_ticks(std::process::id()).unwrap(),
             pid_namespace: pid_namespace().unwrap(),
             ..compact(4, 1)
         }
@@ -253,41 +192,5 @@ mod tests {
             ..epoch
         };
         assert_eq!(now_ns(&other_boot), None);
-    }
-
-    #[test]
-    fn boot_ids() {
-        assert_eq!(
-            parse_boot_id("00112233-4455-6677-8899-aabbccddeeff\n"),
-            Some([
-                0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD,
-                0xEE, 0xFF
-            ])
-        );
-        assert_eq!(parse_boot_id(""), None);
-        assert_eq!(parse_boot_id("+0112233-4455-6677-8899-aabbccddeeff"), None);
-    }
-
-    #[test]
-    fn stats() {
-        let stat = |name, state, threads| {
-            format!(
-                "7 ({name}) {state} 1 7 7 0 -1 4194560 100 0 0 0 1 2 0 0 20 0 {threads} 0 98765 10 20"
-            )
-        };
-        let parse = |stat: String| Stat::parse(&stat);
-        let running = Stat {
-            state: 'S',
-            threads: 3,
-            start_ticks: 98765,
-        };
-        assert_eq!(parse(stat("cat", 'S', 3)), Some(running));
-        // A program may call itself anything.
-        assert!(parse(stat(") Z 0 (", 'S', 3)).unwrap().runs());
-        assert!(!parse(stat("cat", 'Z', 1)).unwrap().runs());
-        assert!(!parse(stat("cat", 'X', 0)).unwrap().runs());
-        assert!(parse(stat("cat", 'Z', 2)).unwrap().runs());
-        assert_eq!(Stat::parse("7 (cat) S 1"), None);
-        assert_eq!(Stat::parse(""), None);
     }
 }

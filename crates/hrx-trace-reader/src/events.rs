@@ -65,7 +65,7 @@ impl<'trace> Events<'trace> {
         let accounts: Vec<Account> = rings.iter().map(RingReader::account).collect();
         let open_regions = tally.open_regions();
         let open_starts = || open_regions.iter().map(|region| region.start_ns);
-        let last_ns = [tally.last_ns, snapshot.counters.finished_ns]
+        let last_ns = [tally.last_ns, snapshot.finished_ns()]
             .into_iter()
             .chain(open_starts())
             .chain(snapshot.now_ns)

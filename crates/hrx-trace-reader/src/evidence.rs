@@ -5,9 +5,9 @@
 
 use bytemuck::Zeroable;
 use hrx_trace_format::Record;
-use hrx_trace_format::record::slot_of;
+use hrx_trace_format::record::{SEQUENCE_MAX, slot_of};
 
-use crate::ring::{Place, SEQUENCE_MAX};
+use crate::ring::Place;
 use crate::source::Source;
 
 /// The sequence of the newest believable record of a ring whose counter says `claimed`; 0 if there is none.

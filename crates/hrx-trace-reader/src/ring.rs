@@ -10,14 +10,11 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use bytemuck::Zeroable;
-use hrx_trace_format::record::{KIND_REGION, RECORD_BYTES, slot_of};
+use hrx_trace_format::record::{KIND_REGION, RECORD_BYTES, SEQUENCE_MAX, slot_of};
 use hrx_trace_format::{Area, Checksum, Identity, Record};
 
 use crate::source::Source;
 use crate::{Account, Damage};
-
-/// The most tickets that a ring can have given out: so many that 1024 rings' sum still fits a u64, and 57 years of ten million a second. More is damage.
-pub(crate) const SEQUENCE_MAX: u64 = u64::MAX / 1024;
 
 /// How many more readings than one its unbelievable slots get, for one ring: a writer may have lost its processor in the middle of a
 /// `record`. The bound is for all of them together, so that a ring of nothing but damage is not waited for slot by slot.
@@ -107,7 +104,7 @@ enum Verdict {
 #[derive(Debug)]
 pub(crate) struct RingReader {
     place: Place,
-    live: bool,
+    writer_runs: bool,
     /// The ticket that is judged next.
     expected: u64,
     /// Tickets of the window behind the chunk.
@@ -129,11 +126,11 @@ pub(crate) struct RingReader {
 
 impl RingReader {
     /// `claimed` is the number of tickets given out, at most [`SEQUENCE_MAX`].
-    pub(crate) fn new(place: Place, claimed: u64, live: bool, chunk_records: usize) -> Self {
+    pub(crate) fn new(place: Place, claimed: u64, writer_runs: bool, chunk_records: usize) -> Self {
         let overwritten = claimed.saturating_sub(place.capacity);
         let expected = overwritten.saturating_add(1);
         Self {
-            live,
+            writer_runs,
             expected,
             unread: claimed.saturating_sub(overwritten),
             slot: slot_of(expected, place.capacity).unwrap_or_default(),
@@ -246,7 +243,7 @@ impl RingReader {
     /// Decides on a ticket whose slot could not be believed, and counts it unless it can be believed now.
     #[cold]
     fn judge(&mut self, source: &Source, expected: u64) -> Option<Record> {
-        let verdict = if self.live {
+        let verdict = if self.writer_runs {
             self.read_again(source, expected)
         } else {
             Verdict::Torn
@@ -610,6 +607,26 @@ mod tests {
         assert_eq!(sequences(&events), [3, 5]);
         assert_eq!((report.account.in_flight, report.account.torn), (2, 0));
         assert_eq!(report.account.overwritten, 2);
+    }
+
+    /// `Tracer::finish` reads back at once: a thread that was inside `record` when the capture was finished had its ticket counted as torn, or
+    /// its record, newer than the counter that was read before it, as damage of the counter.
+    #[test]
+    fn finished_by_a_writer_that_still_runs() {
+        let mut image = Image::new(4, 1);
+        image.record_some(0, 1);
+        image.set_claimed(0, 2);
+        image.finish(100);
+        let (_, report) = read(&live(image, |_, _, _| {}));
+        assert_eq!(report.ending, Ending::Finished);
+        assert_eq!((report.account.in_flight, report.account.torn), (1, 0));
+
+        let mut image = Image::new(4, 1);
+        image.record_some(0, 2);
+        image.set_claimed(0, 1);
+        image.finish(100);
+        let (_, report) = read(&live(image, |_, _, _| {}));
+        assert_eq!((report.account.claimed, report.damages.len()), (1, 0));
     }
 
     #[test]

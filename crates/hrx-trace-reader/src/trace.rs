@@ -165,7 +165,7 @@ impl Trace {
                     &self.checksum,
                 );
                 let chunk_records = chunk_records(&self.identity);
-                RingReader::new(place, *claimed, self.snapshot.live(), chunk_records)
+                RingReader::new(place, *claimed, self.snapshot.writer_runs, chunk_records)
             })
             .collect()
     }
