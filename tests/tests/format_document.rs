@@ -165,6 +165,7 @@ fn constants() {
         ("STATE_RECORDING", ascii(header::STATE_RECORDING)),
         ("STATE_FINISHED", ascii(header::STATE_FINISHED)),
         ("SEQUENCE_TAKEN", open::SEQUENCE_TAKEN.to_string()),
+        ("SEQUENCE_OPEN", open::SEQUENCE_OPEN.to_string()),
         ("KIND_REGION", record::KIND_REGION.to_string()),
         ("KIND_OPEN", open::KIND_OPEN.to_string()),
         ("FLAG_FAILED", record::FLAG_FAILED.to_string()),
