@@ -20,6 +20,7 @@ IDENTITY_BYTES = 1024
 BLOCK = 64  # RECORD_BYTES and BLOCK_BYTES
 TEXT_BYTES_MAX = 16384
 STATE_RECORDING, STATE_FINISHED = b"RECORDIN", b"FINISHED"
+SEQUENCE_OPEN = int.from_bytes(b"\0\0\0\0OPEN", "little")
 SEQUENCE_TAKEN = 2**64 - 1
 KIND_REGION, KIND_OPEN = 0, 1
 FLAG_FAILED, FLAG_SATURATED = 1, 2
@@ -176,7 +177,7 @@ def read_open_table(data, identity):
         if sequence in (0, SEQUENCE_TAKEN):
             continue
         verifies = crc32 == checksum(item, 60, salt_of(identity, 1))
-        if sequence != slot + 1 or not verifies or kind != KIND_OPEN or ring >= identity["ring_count"]:
+        if sequence != SEQUENCE_OPEN + 1 + slot or not verifies or kind != KIND_OPEN or ring >= identity["ring_count"]:
             torn += 1
         else:
             regions.append((region, ring, claimed_at_begin))

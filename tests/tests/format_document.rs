@@ -164,6 +164,7 @@ fn constants() {
         ("SEQUENCE_MAX", record::SEQUENCE_MAX.to_string()),
         ("STATE_RECORDING", ascii(header::STATE_RECORDING)),
         ("STATE_FINISHED", ascii(header::STATE_FINISHED)),
+        ("SEQUENCE_OPEN", open::SEQUENCE_OPEN.to_string()),
         ("SEQUENCE_TAKEN", open::SEQUENCE_TAKEN.to_string()),
         ("KIND_REGION", record::KIND_REGION.to_string()),
         ("KIND_OPEN", open::KIND_OPEN.to_string()),

@@ -54,8 +54,8 @@ struct Arguments {
     /// Be killed by SIGKILL when N items are done, inside a region of the next
     #[arg(long, value_name = "N")]
     kill_after: Option<u64>,
-    /// Where the files are; what is hidden or built is left out [default: the sources of this project]
-    #[arg(long, value_name = "DIR", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), hide_default_value = true)]
+    /// Where the files are; what is hidden or built is left out [default: the crates of this project]
+    #[arg(long, value_name = "DIR", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/.."), hide_default_value = true)]
     input: PathBuf,
     /// Where to write one line for each item that is done [default: a temporary file without a name]
     #[arg(long, value_name = "FILE")]

@@ -15,6 +15,7 @@ pub fn images() -> Vec<Image> {
         slot_used_again(),
         died_in_begin(),
         torn_open_slots(),
+        ended_region_with_a_flipped_bit(),
         torn_labels(),
         claimed_behind(),
         claimed_never_written_back(),
@@ -171,6 +172,21 @@ fn torn_open_slots() -> Image {
     image.put(image.identity.open_slot(4), &[0x77; 64]);
     image.expected.open_torn = 4;
     image.expect_open(3, &running(3, 0));
+    image
+}
+
+fn ended_region_with_a_flipped_bit() -> Image {
+    let mut image = Image::new(
+        "ended-region-with-a-flipped-bit",
+        "A free open slot whose last region ended and was overwritten since; a bit of the word that says so is flipped. The region does not come back: the slot is torn.",
+        tight(2, 1, 2, 64),
+    );
+    image.regions(5..=6);
+    image.claimed(0, 6);
+    image.open(0, running(0, 2));
+    image.put(image.identity.open_slot(0), &1u64.to_le_bytes());
+    image.expect_ring(0, [6, 2, 4, 0, 0]);
+    image.expected.open_torn = 1;
     image
 }
 

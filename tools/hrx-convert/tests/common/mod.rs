@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use bytemuck::Zeroable;
 use hrx_trace_format::header::{STATE_FINISHED, STATE_RECORDING};
-use hrx_trace_format::open::KIND_OPEN;
+use hrx_trace_format::open::{KIND_OPEN, sequence_of};
 use hrx_trace_format::record::slot_of;
 use hrx_trace_format::{Area, Checksum, Counters, Geometry, Identity, OpenRecord, Record, label};
 
@@ -100,7 +100,7 @@ impl Capture {
 
     /// A region that runs.
     pub fn open(&mut self, slot: u32, mut open: OpenRecord) -> &mut Self {
-        open.sequence = u64::from(slot) + 1;
+        open.sequence = sequence_of(slot);
         open.kind = KIND_OPEN;
         open.claimed_at_begin = self.claimed[open.ring as usize];
         let at = self.identity.open_slot(slot) as usize;
