@@ -67,8 +67,8 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         title: "cold, 1 thread, ring in cache",
-        note: "regions of 10 µs that dirty 32 MiB; the time of one with a record, less one without",
-        // A difference of two figures that are hundreds of times larger.
+        note: "between regions of 10 µs that dirty 32 MiB; see loops.rs",
+        // A difference of two figures that are much larger.
         patience: 5,
         cases: |setup, _| with_load(setup, Load::Cold),
     },
