@@ -83,8 +83,9 @@ pub fn fill<const WORDS: usize>(slot: &[AtomicU64; WORDS], record: &[u64; WORDS]
     if !removed(Site::Withdraw) {
         fence(Ordering::Release);
     }
-    for (word, value) in slot.iter().zip(record).skip(1) {
-        word.store(*value, Ordering::Relaxed);
+    // Indices: the compiler unrolls this, and does not unroll a skipped zip.
+    for index in 1..WORDS {
+        slot[index].store(record[index], Ordering::Relaxed);
     }
     slot[0].store(record[0], unless_removed(Site::Publish, Ordering::Release));
 }
