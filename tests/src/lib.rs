@@ -1,3 +1,13 @@
 //! What the tests of the whole project share. The tests themselves stand in `tests/`, one file an idea.
 
+pub mod capture;
 pub mod crash;
+pub mod document;
+pub mod host;
+pub mod seeds;
+pub mod viewers;
+
+/// Compiles what the README tells people to write.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -490,7 +490,9 @@ impl Identity {
             .attributes
             .get(..self.attributes_bytes as usize)
             .unwrap_or_default();
-        text(used).lines().filter_map(|line| line.split_once('='))
+        text(used)
+            .split('\n')
+            .filter_map(|line| line.split_once('='))
     }
 }
 
@@ -506,18 +508,11 @@ fn text(bytes: &[u8]) -> &str {
 
 /// What a wrong magic tells.
 fn classify(found: [u8; 8]) -> HeaderError {
-    let [high, h, r, x, rest @ ..] = found;
-    if found == [0; 8] {
-        HeaderError::Unpublished
-    // CR LF became LF, LF became CR LF, or the high bit was lost; the letters always come through.
-    } else if [h, r, x] == *b"HRX"
-        && (high == 0x89 || high == 0x09)
-        && rest != [b'\r', b'\n', 0x1A, b'\n']
-        || found == [0x09, b'H', b'R', b'X', b'\r', b'\n', 0x1A, b'\n']
-    {
-        HeaderError::TextMode { found }
-    } else {
-        HeaderError::NotATrace { found }
+    match found {
+        [0, 0, 0, 0, 0, 0, 0, 0] => HeaderError::Unpublished,
+        // CR LF became LF, LF became CR LF, or the high bit was lost; the letters always come through.
+        [0x89 | 0x09, b'H', b'R', b'X', ..] => HeaderError::TextMode { found },
+        _ => HeaderError::NotATrace { found },
     }
 }
 

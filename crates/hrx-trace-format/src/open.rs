@@ -16,11 +16,23 @@ pub const OPEN_SLOTS: u32 = 64;
 /// The sequence word of a slot that a thread has taken and not yet filled. `begin` has not returned: there is nothing to show.
 pub const SEQUENCE_TAKEN: u64 = u64::MAX;
 
+/// The sequence word of a slot that holds a region is this plus 1 + the slot. In a hex dump it reads `OPEN`.
+///
+/// A free slot still holds its last region, whole but for this word: were the two words one bit apart, a flipped bit would bring an ended region back.
+pub const SEQUENCE_OPEN: u64 = u64::from_le_bytes(*b"\0\0\0\0OPEN");
+
+/// The sequence word of slot `slot` while it holds a region.
+#[inline]
+#[must_use]
+pub const fn sequence_of(slot: u32) -> u64 {
+    SEQUENCE_OPEN.wrapping_add(slot as u64).wrapping_add(1)
+}
+
 /// One region that is running now, as the host observed its beginning.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct OpenRecord {
-    /// 1 + the slot it lies in. 0: the slot is free. [`SEQUENCE_TAKEN`]: taken, not yet filled.
+    /// [`SEQUENCE_OPEN`] + 1 + the slot it lies in. 0: the slot is free. [`SEQUENCE_TAKEN`]: taken, not yet filled.
     pub sequence: u64,
     /// When the region began, in nanoseconds since the capture's start.
     pub start_ns: u64,
@@ -42,7 +54,7 @@ pub struct OpenRecord {
     pub flags: u8,
     /// Unused: a writer clears it, a reader ignores it.
     pub unused: u8,
-    /// [`KIND_OPEN`]. Readers skip and count kinds they do not know.
+    /// [`KIND_OPEN`]. Readers believe no other kind here.
     pub kind: u16,
     /// CRC-32 of all 64 bytes, computed while this field holds the salt of the open table.
     pub crc32: u32,

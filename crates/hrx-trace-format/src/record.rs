@@ -11,6 +11,10 @@ use crate::checksum::Checksum;
 /// Size of a record, of an open record and of a label block. Never straddles a cache line, a disk sector or a page.
 pub const RECORD_BYTES: usize = 64;
 
+/// The most tickets a ring can have given out: the sum of all rings still fits a u64, and ten million events a second reach it in 57 years.
+/// A larger number is damage.
+pub const SEQUENCE_MAX: u64 = u64::MAX / crate::header::RING_COUNT_MAX as u64;
+
 /// One completed region, as the host observed it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]

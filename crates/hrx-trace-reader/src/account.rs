@@ -8,7 +8,7 @@ use crate::OpenRegion;
 /// What became of the tickets that a ring gave out, or all rings together.
 ///
 /// The identity holds always: `claimed = recovered + overwritten + torn + skipped + in_flight + overtaken`.
-/// The last two are 0 unless the capture is live.
+/// The last two are 0 unless the writer runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Account {
     /// Tickets given out: every event that `record` took in.
@@ -21,9 +21,9 @@ pub struct Account {
     pub torn: u64,
     /// Believable records of a kind this reader does not know (a newer writer's).
     pub skipped: u64,
-    /// Live captures: tickets whose records were being written as the file was read.
+    /// While the writer runs: tickets whose records were being written as the file was read.
     pub in_flight: u64,
-    /// Live captures: records that the writer overwrote while the file was read.
+    /// While the writer runs: records that the writer overwrote while the file was read.
     pub overtaken: u64,
 }
 

@@ -1,7 +1,8 @@
 //! The events of all rings in order of completion, and the report that is complete once they have been read.
 //!
-//! One ring's events come in ticket order and are never sorted. Several rings are merged by completion time. A ring's own order goes
-//! before the clock: its key in the merge is the latest completion it has shown so far.
+//! One ring's events come in ticket order and are never sorted. Several rings are merged by the completion time of the record that each would
+//! give next; at the same time the lower ring goes first. So a ring's own order goes before the clock: a record that was complete before its
+//! predecessor follows it at once, just as if it had its predecessor's time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,7 +23,7 @@ use crate::{Account, Damage, Event, OpenRegion, Report};
 pub struct Events<'trace> {
     trace: &'trace Trace,
     rings: Vec<RingReader>,
-    /// Several rings: those that have a head, by (latest completion so far, ring), earliest on top. One ring: empty.
+    /// Several rings: those that have a head, by (completion, ring), earliest on top. One ring: empty.
     merge: BinaryHeap<Reverse<(u64, u32)>>,
     /// Several rings: the record of each that comes next.
     heads: Vec<Record>,
@@ -64,7 +65,7 @@ impl<'trace> Events<'trace> {
         let accounts: Vec<Account> = rings.iter().map(RingReader::account).collect();
         let open_regions = tally.open_regions();
         let open_starts = || open_regions.iter().map(|region| region.start_ns);
-        let last_ns = [tally.last_ns, snapshot.counters.finished_ns]
+        let last_ns = [tally.last_ns, snapshot.finished_ns()]
             .into_iter()
             .chain(open_starts())
             .chain(snapshot.now_ns)
@@ -99,12 +100,12 @@ impl<'trace> Events<'trace> {
             return ring.next(source).map(|record| (0, record));
         }
         let mut top = self.merge.peek_mut()?;
-        let Reverse((latest_ns, ring)) = *top;
+        let Reverse((_, ring)) = *top;
         let head = self.heads.get_mut(ring as usize)?;
         let record = *head;
         match self.rings.get_mut(ring as usize)?.next(source) {
             Some(next) => {
-                *top = Reverse((latest_ns.max(next.end_ns()), ring));
+                *top = Reverse((next.end_ns(), ring));
                 *head = next;
             }
             None => {
@@ -268,5 +269,325 @@ impl LabelsSeen {
                 self.unreadable
             ),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Image, live, read, region};
+    use crate::{Ending, Event};
+
+    /// A region that began in open slot 0, when ring 0 had given out `claimed_at_begin` tickets.
+    fn open_since(start_ns: u64, claimed_at_begin: u64) -> OpenRecord {
+        OpenRecord {
+            start_ns,
+            claimed_at_begin,
+            ..OpenRecord::zeroed()
+        }
+    }
+
+    /// The completed record of a region that ran in open slot `slot`.
+    fn from_slot(slot: u8, start_ns: u64, end_ns: u64) -> Record {
+        Record {
+            start_ns,
+            duration_ns: end_ns - start_ns,
+            open_slot: slot + 1,
+            ..Record::zeroed()
+        }
+    }
+
+    fn order(events: &[Event]) -> Vec<(u32, u64)> {
+        events
+            .iter()
+            .map(|event| (event.ring, event.sequence))
+            .collect()
+    }
+
+    #[test]
+    fn one_ring_is_never_sorted() {
+        let mut image = Image::new(4, 1);
+        for end_ns in [5000, 2000, 9000, 1000] {
+            image.record(0, region(end_ns));
+        }
+        let ends: Vec<u64> = image.read().0.iter().map(Event::end_ns).collect();
+        assert_eq!(ends, [5000, 2000, 9000, 1000]);
+    }
+
+    #[test]
+    fn rings_are_merged_by_completion_and_keep_their_own_order() {
+        let mut image = Image::new(4, 3);
+        for end_ns in [2000, 6000, 6500] {
+            image.record(0, region(end_ns));
+        }
+        for end_ns in [1000, 6000, 3000, 7000] {
+            image.record(2, region(end_ns));
+        }
+        let (events, report) = image.read();
+        // At 6000 the lower ring goes first; ring 2's 3000 follows its 6000 at once.
+        assert_eq!(
+            order(&events),
+            [(2, 1), (0, 1), (0, 2), (2, 2), (2, 3), (0, 3), (2, 4)]
+        );
+        assert_eq!(report.rings.len(), 3);
+        assert_eq!(report.rings[1], Account::default());
+    }
+
+    #[test]
+    fn many_rings_against_a_plain_sort() {
+        let mut image = Image::new(150, 40);
+        for step in 1..=6000u64 {
+            let ring = (step * 7919 % 40) as u32;
+            image.record(ring, region(step * 10));
+        }
+        let (events, _) = image.read();
+        let ends: Vec<u64> = events.iter().map(Event::end_ns).collect();
+        assert_eq!(ends.len(), 6000);
+        assert!(ends.is_sorted());
+    }
+
+    #[test]
+    fn complete_since_is_the_latest_of_the_rings_that_overwrote() {
+        let mut image = Image::new(2, 3);
+        for end_ns in [1000, 2000] {
+            image.record(0, region(end_ns));
+        }
+        assert_eq!(image.read().1.complete_since_ns, 0);
+        for end_ns in [1000, 3000, 4000] {
+            image.record(1, region(end_ns));
+        }
+        assert_eq!(image.read().1.complete_since_ns, 3000);
+        for end_ns in [1000, 5000, 8000] {
+            image.record(2, region(end_ns));
+        }
+        assert_eq!(image.read().1.complete_since_ns, 5000);
+        image.tear(2, 2);
+        assert_eq!(image.read().1.complete_since_ns, 8000);
+        // Nothing is left of what came after the overwritten ones.
+        image.tear(2, 3);
+        let (_, report) = image.read();
+        assert_eq!((report.complete_since_ns, report.last_ns), (4000, 4000));
+    }
+
+    #[test]
+    fn first_and_last() {
+        let mut image = Image::new(4, 1);
+        let (_, report) = image.read();
+        assert_eq!((report.first_ns, report.last_ns), (None, 0));
+        image.record(0, region(3000));
+        image.record(0, region(2500));
+        let (_, report) = image.read();
+        assert_eq!((report.first_ns, report.last_ns), (Some(1600), 3000));
+        image.open(0, open_since(3500, 2));
+        image.open(1, open_since(50, 0));
+        let (_, report) = image.read();
+        assert_eq!((report.first_ns, report.last_ns), (Some(50), 3500));
+        image.finish(9000);
+        assert_eq!(image.read().1.last_ns, 9000);
+    }
+
+    #[test]
+    fn what_was_running() {
+        let mut image = Image::new(4, 1);
+        image.record_some(0, 2);
+        image.open(
+            1,
+            OpenRecord {
+                start_ns: 700,
+                claimed_at_begin: 2,
+                copied_bytes: 11,
+                correlation_id: 12,
+                lane: 3,
+                label_id: 0,
+                thread_id: 13,
+                flags: FLAG_SATURATED,
+                ..OpenRecord::zeroed()
+            },
+        );
+        image.open(0, open_since(800, 2));
+        let (_, report) = image.read();
+        assert_eq!(report.ending, Ending::WriterDied);
+        assert_eq!(report.open_torn, 0);
+        assert_eq!(
+            report.open_regions[0],
+            OpenRegion {
+                slot: 1,
+                start_ns: 700,
+                copied_bytes: 11,
+                correlation_id: 12,
+                lane: 3,
+                label_id: 0,
+                thread_id: 13,
+                saturated: true
+            }
+        );
+        assert_eq!(report.open_regions[1].slot, 0);
+        assert_eq!(report.open_regions.len(), 2);
+        // Finished with a region that never was: shown too.
+        image.finish(9000);
+        assert_eq!(image.read().1.open_regions.len(), 2);
+    }
+
+    #[test]
+    fn an_open_region_whose_completed_record_is_there_is_dropped() {
+        let mut image = Image::new(4, 2);
+        image.record_some(0, 3);
+        image.open(0, open_since(3100, 3));
+        image.record(0, from_slot(0, 3100, 3500));
+        let (events, report) = image.read();
+        assert_eq!(events.len(), 4);
+        assert_eq!(report.open_regions, []);
+        assert_eq!(report.open_torn, 0);
+    }
+
+    #[test]
+    fn an_earlier_occupant_of_the_slot_drops_nothing() {
+        let mut image = Image::new(8, 2);
+        image.record(0, from_slot(0, 100, 200));
+        image.record(0, from_slot(0, 300, 400));
+        // Begun by the same clock tick as the one before: no clock is compared.
+        image.open(0, open_since(300, 2));
+        // Neither do other slots, nor other rings, nor regions recorded whole.
+        image.record(0, from_slot(1, 300, 500));
+        image.record_some(1, 2);
+        image.record(1, from_slot(0, 300, 500));
+        image.record(0, region(700));
+        let (_, report) = image.read();
+        assert_eq!(report.open_regions.len(), 1);
+        assert_eq!(report.open_regions[0].start_ns, 300);
+        // A torn record proves nothing either.
+        let completed = image.record(0, from_slot(0, 300, 800));
+        image.tear(0, completed);
+        assert_eq!(image.read().1.open_regions.len(), 1);
+        image.record(0, from_slot(0, 300, 800));
+        assert_eq!(image.read().1.open_regions, []);
+    }
+
+    #[test]
+    fn slots_of_the_open_table_that_cannot_be_believed() {
+        let mut image = Image::new(4, 1);
+        let slot = |slot| image.identity.open_slot(slot);
+        let (first, second) = (slot(0), slot(1));
+        image.open(0, open_since(300, 0));
+        image.open(1, open_since(300, 0));
+        let good = image.clone();
+        let torn = |image: &Image| {
+            let (_, report) = image.read();
+            assert_eq!(report.damages, []);
+            (report.open_torn, report.open_regions.len())
+        };
+        assert_eq!(torn(&image), (0, 2));
+        // Free, or just taken: nothing.
+        image.put(first, &0u64.to_le_bytes());
+        image.put(second, &u64::MAX.to_le_bytes());
+        assert_eq!(torn(&image), (0, 0));
+        // A damaged bit; a slot that was moved; a ring that is not there.
+        image = good.clone();
+        image.bytes[first as usize + 30] ^= 1;
+        assert_eq!(torn(&image), (1, 1));
+        image = good.clone();
+        let moved = image.bytes[first as usize..][..64].to_vec();
+        image.put(second, &moved);
+        assert_eq!(torn(&image), (1, 1));
+        image = good.clone();
+        image.open(
+            1,
+            OpenRecord {
+                ring: 1,
+                ..open_since(300, 0)
+            },
+        );
+        assert_eq!(torn(&image), (1, 1));
+    }
+
+    #[test]
+    fn live_a_region_that_completes_meanwhile_is_shown_once() {
+        let mut image = Image::new(4, 1);
+        image.open(0, open_since(300, 0));
+        let control = image.identity.control_line(0);
+        let mut once = true;
+        // Completes between the reading of the open table and the reading of `claimed`.
+        let trace = live(image, move |image, offset, _| {
+            if offset == control && std::mem::take(&mut once) {
+                image.record(0, from_slot(0, 300, 800));
+                image.put(image.identity.open_slot(0), &0u64.to_le_bytes());
+            }
+        });
+        let (events, report) = read(&trace);
+        assert_eq!((events.len(), report.open_regions.len()), (1, 0));
+    }
+
+    #[test]
+    fn live_a_slot_of_the_open_table_that_changes_as_it_is_read_is_read_again() {
+        let mut image = Image::new(4, 1);
+        image.open(0, open_since(300, 0));
+        let slot = image.identity.open_slot(0);
+        image.bytes[slot as usize + 30] ^= 1;
+        let trace = live(image, move |image, offset, count| {
+            if (offset, count) == (slot, 64) {
+                image.open(0, open_since(400, 0));
+            }
+        });
+        let (_, report) = read(&trace);
+        assert_eq!((report.open_torn, report.open_regions.len()), (0, 1));
+    }
+
+    #[test]
+    fn labels_that_cannot_be_believed_are_told_once() {
+        let mut image = Image::new(8, 1);
+        image.label(1, "gemm");
+        image.label(2, "copy");
+        for label_id in [1, 2, 3, 2, 3, 900, 1] {
+            image.record(
+                0,
+                Record {
+                    label_id,
+                    ..region(1000)
+                },
+            );
+        }
+        let offset = image.identity.label_offset;
+        image.bytes[offset as usize + 64 + 13] ^= 1;
+        assert_eq!(
+            image.read().1.damages,
+            [Damage {
+                offset: offset + 64,
+                what: "label 2, which an event names, cannot be believed (labels like it: 3)"
+                    .into()
+            }]
+        );
+    }
+
+    #[test]
+    fn the_upper_bound_of_what_is_left() {
+        let mut image = Image::new(4, 2);
+        image.record_some(0, 6);
+        image.record_some(1, 3);
+        image.tear(0, 4);
+        let trace = image.trace();
+        let mut events = trace.events();
+        assert_eq!(events.size_hint().0, 0);
+        for left in (0..6).rev() {
+            assert!(events.size_hint().1 > Some(left));
+            assert!(events.next().is_some());
+        }
+        assert_eq!(events.size_hint(), (0, Some(0)));
+        assert_eq!(events.next(), None);
+        assert_eq!(events.next(), None);
+    }
+
+    #[test]
+    fn a_report_does_not_depend_on_how_far_the_events_were_read() {
+        let mut image = Image::new(4, 2);
+        image.record_some(0, 6);
+        image.record_some(1, 3);
+        image.open(0, open_since(300, 0));
+        let trace = image.trace();
+        let whole = format!("{:?}", trace.report());
+        for count in 0..9 {
+            let mut events = trace.events();
+            events.by_ref().take(count).for_each(drop);
+            assert_eq!(format!("{:?}", events.finish()), whole);
+        }
     }
 }

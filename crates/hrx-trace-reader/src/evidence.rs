@@ -5,9 +5,9 @@
 
 use bytemuck::Zeroable;
 use hrx_trace_format::Record;
-use hrx_trace_format::record::slot_of;
+use hrx_trace_format::record::{SEQUENCE_MAX, slot_of};
 
-use crate::ring::{Place, SEQUENCE_MAX};
+use crate::ring::Place;
 use crate::source::Source;
 
 /// The sequence of the newest believable record of a ring whose counter says `claimed`; 0 if there is none.
@@ -56,5 +56,150 @@ pub(crate) fn effective_claimed(claimed: u64, newest: u64, capacity: u64) -> u64
         newest
     } else {
         claimed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Image, live, read, region};
+    use hrx_trace_format::Record;
+
+    #[test]
+    fn a_counter_behind_the_newest_record() {
+        for claimed in 0..13 {
+            let mut image = Image::new(4, 1);
+            image.record_some(0, 13);
+            image.set_claimed(0, claimed);
+            let (events, report) = image.read();
+            let sequences: Vec<u64> = events.iter().map(|event| event.sequence).collect();
+            assert_eq!(sequences, [10, 11, 12, 13], "claimed {claimed}");
+            assert_eq!(
+                (report.account.claimed, report.account.overwritten),
+                (13, 9)
+            );
+            assert_eq!(report.damages.len(), 1);
+            assert_eq!(report.damages[0].offset, image.identity.control_line(0));
+            assert_eq!(
+                report.damages[0].what,
+                format!(
+                    "claimed of ring 0: found {claimed}, expected 13, the sequence of the newest record that is there"
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn a_counter_a_little_ahead_is_right() {
+        let mut image = Image::new(4, 1);
+        image.record_some(0, 13);
+        for ahead in 0..4 {
+            image.set_claimed(0, 13 + ahead);
+            let (events, report) = image.read();
+            assert_eq!(events.len() as u64, 4 - ahead);
+            assert_eq!(
+                (report.account.claimed, report.account.torn),
+                (13 + ahead, ahead)
+            );
+            assert_eq!(report.damages, []);
+        }
+    }
+
+    #[test]
+    fn a_counter_whose_window_holds_nothing_gives_way_to_the_records() {
+        let mut image = Image::new(4, 1);
+        image.record_some(0, 6);
+        for claimed in [10, 1000, 6 + (1 << 40), SEQUENCE_MAX + 1, u64::MAX] {
+            image.set_claimed(0, claimed);
+            assert_eq!(image.sequences(), [3, 4, 5, 6], "claimed {claimed}");
+            let (_, report) = image.read();
+            assert_eq!((report.account.claimed, report.account.torn), (6, 0));
+            assert_eq!(report.damages.len(), 1);
+        }
+    }
+
+    #[test]
+    fn without_any_record_the_counter_stands() {
+        let mut image = Image::new(4, 2);
+        image.set_claimed(0, 1000);
+        let (_, report) = image.read();
+        assert_eq!((report.account.torn, report.account.overwritten), (4, 996));
+        // Unless nobody can have given out as many.
+        image.set_claimed(1, u64::MAX);
+        let (_, report) = image.read();
+        assert_eq!(report.rings[1].claimed, 0);
+        assert_eq!(report.damages.len(), 1);
+    }
+
+    #[test]
+    fn forged_sequences_do_not_raise_the_counter() {
+        let mut image = Image::new(4, 1);
+        image.record_some(0, 2);
+        // A huge one whose checksum fails …
+        image.put(image.offset_of(0, 2), &u64::to_le_bytes(1 << 30 | 2));
+        // … one in a slot that is not its own …
+        image.put_record(
+            0,
+            Record {
+                sequence: 400,
+                ..region(1)
+            },
+        );
+        let record = image.bytes[image.offset_of(0, 400) as usize..][..64].to_vec();
+        image.put(image.offset_of(0, 3), &record);
+        // … and one that nobody can have given out.
+        image.put_record(
+            0,
+            Record {
+                sequence: SEQUENCE_MAX + 1,
+                ..region(1)
+            },
+        );
+        assert_eq!(
+            image.offset_of(0, 400),
+            image.offset_of(0, SEQUENCE_MAX + 1)
+        );
+        let (events, report) = image.read();
+        assert_eq!(events.len(), 1);
+        assert_eq!((report.account.claimed, report.account.torn), (2, 1));
+        assert_eq!(report.damages, []);
+    }
+
+    #[test]
+    fn each_ring_by_itself() {
+        let mut image = Image::new(4, 3);
+        for ring in 0..3 {
+            image.record_some(ring, 6);
+        }
+        image.set_claimed(1, 0);
+        let (events, report) = image.read();
+        assert_eq!(events.len(), 12);
+        assert_eq!(report.damages[0].offset, image.identity.control_line(1));
+    }
+
+    #[test]
+    fn more_than_a_chunk() {
+        let mut image = Image::new(13_000, 1);
+        image.record_some(0, 20_000);
+        for claimed in [0, 1, 7000, 13_000, 19_999, 1 << 50] {
+            image.set_claimed(0, claimed);
+            assert_eq!(image.read().1.account.claimed, 20_000);
+        }
+    }
+
+    #[test]
+    fn a_live_counter_is_not_doubted() {
+        let mut image = Image::new(4, 1);
+        image.record_some(0, 6);
+        // Its writer is between ticket and counter for no reader; a record above the counter belongs to a later snapshot.
+        image.put_record(
+            0,
+            Record {
+                sequence: 7,
+                ..region(7000)
+            },
+        );
+        let (_, report) = read(&live(image, |_, _, _| {}));
+        assert_eq!((report.account.claimed, report.damages.len()), (6, 0));
     }
 }

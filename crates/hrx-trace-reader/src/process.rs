@@ -1,70 +1,115 @@
 //! Which process, of which boot, in which PID namespace: what makes a process id mean something (proc(5)).
 
 use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
 
 /// The kernel's random id of this boot. None if /proc does not tell.
 #[must_use]
 pub fn boot_id() -> Option<[u8; 16]> {
-    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    parse_boot_id(&fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?)
+}
+
+/// A UUID's 32 hexadecimal digits, as 16 bytes.
+fn parse_boot_id(text: &str) -> Option<[u8; 16]> {
     let digits: String = text.trim().split('-').collect();
-    u128::from_str_radix(&digits, 16)
-        .ok()
-        .map(u128::to_be_bytes)
+    if digits.len() != 32 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    Some(u128::from_str_radix(&digits, 16).ok()?.to_be_bytes())
 }
 
 /// The inode of this process's PID namespace. None if /proc does not tell.
 #[must_use]
 pub fn pid_namespace() -> Option<u64> {
-    let link = fs::read_link("/proc/self/ns/pid").ok()?;
-    let inode = link.to_str()?.strip_prefix("pid:[")?.strip_suffix(']')?;
-    inode.parse().ok()
+    Some(fs::metadata("/proc/self/ns/pid").ok()?.ino())
 }
 
-/// When the process started, in clock ticks since boot; with its id, it names one process of a boot. None if there is no such process, or it is dead
-/// and not yet waited for.
+/// Whether process `process_id` is the one that started at `start_ticks` (0: unknown), and runs. None: we are not told.
+pub(crate) fn process_runs(process_id: u32, start_ticks: u64) -> Option<bool> {
+    match fs::read_to_string(format!("/proc/{process_id}/stat")) {
+        Ok(stat) => {
+            let stat = Stat::parse(&stat)?;
+            Some(stat.runs() && (start_ticks == 0 || start_ticks == stat.start_ticks))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some(false),
+        Err(_) => None,
+    }
+}
+
+/// What proc(5) says of a process in /proc/pid/stat.
+#[derive(Debug, PartialEq, Eq)]
+struct Stat {
+    /// Field 3.
+    state: char,
+    /// Field 20.
+    threads: u64,
+    /// Field 22.
+    start_ticks: u64,
+}
+
+impl Stat {
+    /// The program's name in field 2 may hold anything, parentheses included, so the fields are counted from behind its last one.
+    fn parse(stat: &str) -> Option<Self> {
+        let (_, from_state) = stat.rsplit_once(')')?;
+        let mut fields = from_state.split_ascii_whitespace();
+        Some(Self {
+            state: fields.next()?.chars().next()?,
+            threads: fields.nth(16)?.parse().ok()?,
+            start_ticks: fields.nth(1)?.parse().ok()?,
+        })
+    }
+
+    /// A zombie with more than one thread is a process whose main thread alone has ended.
+    fn runs(&self) -> bool {
+        !matches!(self.state, 'Z' | 'X' | 'x') || self.threads > 1
+    }
+}
+
+/// When the process started, in clock ticks since boot; with its id, it names one process of a boot. None if /proc does not tell.
 #[must_use]
 pub fn start_ticks(process_id: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process_id}/stat")).ok()?;
-    // Field 2, the name, is in parentheses and may hold anything, spaces and parentheses included.
-    let (_, behind_name) = stat.rsplit_once(')')?;
-    let mut fields = behind_name.split_ascii_whitespace();
-    let state = fields.next()?;
-    if matches!(state, "Z" | "X") {
-        return None;
-    }
-    // Field 3 was the state; this is field 22.
-    fields.nth(18)?.parse().ok()
+    Some(Stat::parse(&stat)?.start_ticks)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::{Command, Stdio};
 
     #[test]
-    fn this_process() {
-        assert_ne!(boot_id().unwrap(), [0; 16]);
-        assert!(pid_namespace().unwrap() > 0);
-        let ticks = start_ticks(std::process::id()).unwrap();
-        let parent = start_ticks(std::os::unix::process::parent_id()).unwrap();
-        assert!(ticks >= parent);
+    fn boot_ids() {
+        assert_eq!(
+            parse_boot_id("00112233-4455-6677-8899-aabbccddeeff\n"),
+            Some([
+                0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD,
+                0xEE, 0xFF
+            ])
+        );
+        assert_eq!(parse_boot_id(""), None);
+        assert_eq!(parse_boot_id("+0112233-4455-6677-8899-aabbccddeeff"), None);
     }
 
     #[test]
-    fn a_zombie_is_gone() {
-        let mut child = Command::new("sleep")
-            .arg("100")
-            .stdin(Stdio::null())
-            .spawn()
-            .unwrap();
-        assert!(start_ticks(child.id()).is_some());
-        child.kill().unwrap();
-        // Killed and not waited for: a zombie, whose entry in /proc is still there.
-        while start_ticks(child.id()).is_some() {
-            std::thread::yield_now();
-        }
-        assert!(fs::exists(format!("/proc/{}/stat", child.id())).unwrap());
-        child.wait().unwrap();
-        assert_eq!(start_ticks(child.id()), None);
+    fn stats() {
+        let stat = |name, state, threads| {
+            format!(
+                "7 ({name}) {state} 1 7 7 0 -1 4194560 100 0 0 0 1 2 0 0 20 0 {threads} 0 98765 10 20"
+            )
+        };
+        let parse = |stat: String| Stat::parse(&stat);
+        let running = Stat {
+            state: 'S',
+            threads: 3,
+            start_ticks: 98765,
+        };
+        assert_eq!(parse(stat("cat", 'S', 3)), Some(running));
+        // A program may call itself anything.
+        assert!(parse(stat(") Z 0 (", 'S', 3)).unwrap().runs());
+        assert!(!parse(stat("cat", 'Z', 1)).unwrap().runs());
+        assert!(!parse(stat("cat", 'X', 0)).unwrap().runs());
+        assert!(parse(stat("cat", 'Z', 2)).unwrap().runs());
+        assert_eq!(Stat::parse("7 (cat) S 1"), None);
+        assert_eq!(Stat::parse(""), None);
     }
 }

@@ -10,20 +10,18 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use bytemuck::Zeroable;
-use hrx_trace_format::record::{KIND_REGION, RECORD_BYTES, slot_of};
+use hrx_trace_format::record::{KIND_REGION, RECORD_BYTES, SEQUENCE_MAX, slot_of};
 use hrx_trace_format::{Area, Checksum, Identity, Record};
 
 use crate::source::Source;
 use crate::{Account, Damage};
 
-/// The most tickets that a ring can have given out: so many that 1024 rings' sum still fits a u64, and 57 years of ten million a second. More is damage.
-pub(crate) const SEQUENCE_MAX: u64 = u64::MAX / 1024;
-
-/// How often a slot is read again at once. A `record` takes less time than a read.
-const RETRIES: u32 = 3;
-/// How often one ring is waited for: its writer lost its processor in the middle of a `record`.
-const PATIENCE: u32 = 8;
-/// How long each time.
+/// How many more readings than one its unbelievable slots get, for one ring: a writer may have lost its processor in the middle of a
+/// `record`. The bound is for all of them together, so that a ring of nothing but damage is not waited for slot by slot.
+const PATIENCE: u32 = 16;
+/// How often a slot is read again at once: a `record` takes less time than a read.
+const RETRIES_AT_ONCE: u32 = 3;
+/// How long the reader waits before each further time.
 const WAIT: Duration = Duration::from_micros(50);
 
 /// Where one ring lies, and what makes its records believable.
@@ -106,7 +104,7 @@ enum Verdict {
 #[derive(Debug)]
 pub(crate) struct RingReader {
     place: Place,
-    live: bool,
+    writer_runs: bool,
     /// The ticket that is judged next.
     expected: u64,
     /// Tickets of the window behind the chunk.
@@ -128,11 +126,11 @@ pub(crate) struct RingReader {
 
 impl RingReader {
     /// `claimed` is the number of tickets given out, at most [`SEQUENCE_MAX`].
-    pub(crate) fn new(place: Place, claimed: u64, live: bool, chunk_records: usize) -> Self {
+    pub(crate) fn new(place: Place, claimed: u64, writer_runs: bool, chunk_records: usize) -> Self {
         let overwritten = claimed.saturating_sub(place.capacity);
         let expected = overwritten.saturating_add(1);
         Self {
-            live,
+            writer_runs,
             expected,
             unread: claimed.saturating_sub(overwritten),
             slot: slot_of(expected, place.capacity).unwrap_or_default(),
@@ -245,7 +243,7 @@ impl RingReader {
     /// Decides on a ticket whose slot could not be believed, and counts it unless it can be believed now.
     #[cold]
     fn judge(&mut self, source: &Source, expected: u64) -> Option<Record> {
-        let verdict = if self.live {
+        let verdict = if self.writer_runs {
             self.read_again(source, expected)
         } else {
             Verdict::Torn
@@ -267,11 +265,11 @@ impl RingReader {
         let Some(slot) = slot_of(expected, self.place.capacity) else {
             return Verdict::Torn;
         };
+        if expected <= self.overtaken {
+            return Verdict::Overtaken;
+        }
         let mut attempts = 0u32;
         loop {
-            if expected <= self.overtaken {
-                return Verdict::Overtaken;
-            }
             let mut record = Record::zeroed();
             let failed = self
                 .place
@@ -291,12 +289,7 @@ impl RingReader {
             if expected <= self.overtaken {
                 return Verdict::Overtaken;
             }
-            if attempts < RETRIES {
-                attempts = attempts.saturating_add(1);
-            } else if self.patience > 0 {
-                self.patience = self.patience.saturating_sub(1);
-                sleep(WAIT);
-            } else {
+            if self.patience == 0 {
                 let lap_before = expected.checked_sub(self.place.capacity);
                 let unwritten = record.sequence == 0 || Some(record.sequence) == lap_before;
                 return if unwritten {
@@ -305,6 +298,394 @@ impl RingReader {
                     Verdict::Torn
                 };
             }
+            self.patience = self.patience.saturating_sub(1);
+            attempts = attempts.saturating_add(1);
+            if attempts > RETRIES_AT_ONCE {
+                sleep(WAIT);
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Lock;
+    use crate::source::fake::Fake;
+    use crate::testing::{Image, live, read, region};
+    use crate::{Ending, Event, Trace};
+    use std::io;
+
+    fn sequences(events: &[Event]) -> Vec<u64> {
+        events.iter().map(|event| event.sequence).collect()
+    }
+
+    #[test]
+    fn an_empty_ring() {
+        let (events, report) = Image::new(4, 1).read();
+        assert_eq!(events, []);
+        assert_eq!(report.account, Account::default());
+        assert_eq!(report.damages, []);
+    }
+
+    #[test]
+    fn a_ring_that_is_not_full() {
+        let mut image = Image::new(4, 1);
+        image.record_some(0, 3);
+        let (events, report) = image.read();
+        assert_eq!(sequences(&events), [1, 2, 3]);
+        assert_eq!(
+            report.account,
+            Account {
+                claimed: 3,
+                recovered: 3,
+                ..Account::default()
+            }
+        );
+        assert_eq!(
+            events[1],
+            Event {
+                ring: 0,
+                sequence: 2,
+                start_ns: 1100,
+                duration_ns: 900,
+                copied_bytes: 6000,
+                correlation_id: 2007,
+                lane: 0,
+                label_id: 0,
+                thread_id: 42,
+                status: 0,
+                failed: false,
+                saturated: false
+            }
+        );
+    }
+
+    #[test]
+    fn every_field_arrives() {
+        let mut image = Image::new(1, 1);
+        image.record(
+            0,
+            Record {
+                sequence: 0,
+                start_ns: 2,
+                duration_ns: 3,
+                copied_bytes: 4,
+                correlation_id: 5,
+                lane: 6,
+                label_id: 7,
+                thread_id: 8,
+                status: 9,
+                flags: 3,
+                open_slot: 11,
+                kind: KIND_REGION,
+                crc32: 0,
+            },
+        );
+        assert_eq!(
+            image.read().0,
+            [Event {
+                ring: 0,
+                sequence: 1,
+                start_ns: 2,
+                duration_ns: 3,
+                copied_bytes: 4,
+                correlation_id: 5,
+                lane: 6,
+                label_id: 7,
+                thread_id: 8,
+                status: 9,
+                failed: true,
+                saturated: true
+            }]
+        );
+    }
+
+    #[test]
+    fn wrapped_rings_of_every_phase() {
+        for capacity in 1..6 {
+            for claimed in 0..20 {
+                let mut image = Image::new(capacity, 1);
+                image.record_some(0, claimed);
+                let (events, report) = image.read();
+                let overwritten = claimed.saturating_sub(capacity);
+                let window: Vec<u64> = (overwritten + 1..=claimed).collect();
+                assert_eq!(sequences(&events), window);
+                assert_eq!(report.account.overwritten, overwritten);
+                assert_eq!(report.account.torn, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_torn_slot_between_good_ones() {
+        let mut image = Image::new(4, 1);
+        image.record_some(0, 6);
+        image.tear(0, 4);
+        let (events, report) = image.read();
+        assert_eq!(sequences(&events), [3, 5, 6]);
+        assert_eq!((report.account.torn, report.account.overwritten), (1, 2));
+    }
+
+    #[test]
+    fn a_record_of_the_lap_before_is_torn_and_not_believed() {
+        let mut image = Image::new(4, 1);
+        image.record_some(0, 5);
+        // Ticket 6 was taken, and its writer died before the first store.
+        image.set_claimed(0, 6);
+        let (events, report) = image.read();
+        assert_eq!(sequences(&events), [3, 4, 5]);
+        assert_eq!((report.account.torn, report.account.overwritten), (1, 2));
+    }
+
+    #[test]
+    fn a_record_of_another_ring_or_capture_is_not_believed() {
+        let mut image = Image::new(2, 2);
+        image.record_some(0, 2);
+        image.record_some(1, 2);
+        let moved = image.bytes[image.offset_of(0, 1) as usize..][..64].to_vec();
+        image.put(image.offset_of(1, 1), &moved);
+        let mut other = Image::new(2, 2);
+        other.identity.salt ^= 1;
+        other.record_some(0, 2);
+        image.put(
+            image.offset_of(0, 2),
+            &other.bytes[other.offset_of(0, 2) as usize..][..64],
+        );
+        let (events, report) = image.read();
+        assert_eq!(
+            events
+                .iter()
+                .map(|event| (event.ring, event.sequence))
+                .collect::<Vec<_>>(),
+            [(0, 1), (1, 2)]
+        );
+        assert_eq!(report.account.torn, 2);
+    }
+
+    #[test]
+    fn unknown_kinds_are_skipped_and_counted() {
+        let mut image = Image::new(4, 1);
+        image.record_some(0, 1);
+        image.record(
+            0,
+            Record {
+                kind: 9,
+                ..region(2000)
+            },
+        );
+        image.record_some(0, 1);
+        let (events, report) = image.read();
+        assert_eq!(sequences(&events), [1, 3]);
+        assert_eq!((report.account.skipped, report.account.torn), (1, 0));
+    }
+
+    #[test]
+    fn more_than_a_chunk() {
+        // Three chunks and a bit, begun in the middle of the ring.
+        let mut image = Image::new(13_000, 1);
+        image.record_some(0, 20_000);
+        image.tear(0, 7001);
+        image.tear(0, 20_000);
+        let (events, report) = image.read();
+        assert!(sequences(&events).into_iter().eq(7002..20_000));
+        assert_eq!((report.account.torn, report.account.overwritten), (2, 7000));
+    }
+
+    #[test]
+    fn slots_behind_the_end_of_the_file_are_torn() {
+        let mut image = Image::new(8, 1);
+        image.record_some(0, 13);
+        // Slots 0 to 4 hold 9 to 13, slots 5 to 7 hold 6 to 8. What is left: slots 0, 1, 2 and a part of 3.
+        image.bytes.truncate(image.offset_of(0, 12) as usize + 63);
+        let (events, report) = image.read();
+        assert_eq!(sequences(&events), [9, 10, 11]);
+        assert_eq!((report.account.torn, report.account.overwritten), (5, 5));
+        assert_eq!(report.damages.len(), 1);
+        assert!(report.damages[0].what.starts_with("cut short: found "));
+    }
+
+    #[test]
+    fn a_page_that_cannot_be_read_costs_its_own_slots_only() {
+        let mut image = Image::new(1000, 1);
+        image.record_some(0, 1000);
+        let bad = image.offset_of(0, 500).next_multiple_of(4096);
+        let length = image.bytes.len() as u64;
+        let bytes = image.bytes;
+        let fake = Fake {
+            length,
+            lock: Lock::Free,
+            read_at: Box::new(move |offset, buffer| {
+                if (bad..bad + 4096).contains(&offset) {
+                    return Err(io::Error::other("medium error"));
+                }
+                // As the kernel does: a short read up to the bad page.
+                let end = if offset < bad { bad } else { length };
+                let there = &bytes[offset as usize..end.max(offset) as usize];
+                let count = there.len().min(buffer.len());
+                buffer[..count].copy_from_slice(&there[..count]);
+                Ok(count)
+            }),
+        };
+        let (events, report) = read(&Trace::from_source(fake.into()).unwrap());
+        assert_eq!((events.len(), report.account.torn), (936, 64));
+        assert_eq!(
+            report.damages,
+            [Damage {
+                offset: bad,
+                what: "cannot be read: medium error".into()
+            }]
+        );
+    }
+
+    #[test]
+    fn live_a_slot_that_is_written_as_it_is_read_is_waited_for() {
+        let mut image = Image::new(4, 1);
+        image.record_some(0, 2);
+        image.set_claimed(0, 3);
+        let slot = image.offset_of(0, 3);
+        let trace = live(image, move |image, offset, count| {
+            if (offset, count) == (slot, 64) {
+                image.put_record(
+                    0,
+                    Record {
+                        sequence: 3,
+                        ..region(3000)
+                    },
+                );
+            }
+        });
+        assert_eq!(trace.ending(), Ending::Live);
+        let (events, report) = read(&trace);
+        assert_eq!(sequences(&events), [1, 2, 3]);
+        assert_eq!(report.account.recovered, 3);
+    }
+
+    #[test]
+    fn live_the_patience_for_one_slot_and_for_all() {
+        for (reads, recovered) in [(1, 1), (PATIENCE, 1), (PATIENCE + 1, 1), (PATIENCE + 2, 0)] {
+            let mut image = Image::new(4, 1);
+            image.set_claimed(0, 2);
+            let (first, second) = (image.offset_of(0, 1), image.offset_of(0, 2));
+            let mut reads_of_first = 0;
+            let trace = live(image, move |image, offset, count| {
+                reads_of_first += u32::from((offset, count) == (first, 64));
+                if (offset, count) == (first, 64) && reads_of_first == reads {
+                    image.put_record(
+                        0,
+                        Record {
+                            sequence: 1,
+                            ..region(1000)
+                        },
+                    );
+                }
+                // However long the first one took, the second is read once again.
+                if (offset, count) == (second, 64) {
+                    image.put_record(
+                        0,
+                        Record {
+                            sequence: 2,
+                            ..region(2000)
+                        },
+                    );
+                }
+            });
+            let (_, report) = read(&trace);
+            assert_eq!(report.account.recovered, recovered + 1, "{reads} reads");
+            assert_eq!(report.account.in_flight, 1 - recovered);
+        }
+    }
+
+    #[test]
+    fn live_a_slot_that_stays_unwritten_is_in_flight() {
+        let mut image = Image::new(4, 1);
+        image.record_some(0, 5);
+        // One slot holds zeroes, the other one still the lap before.
+        image.put(image.offset_of(0, 4), &[0; 8]);
+        image.set_claimed(0, 6);
+        let (events, report) = read(&live(image, |_, _, _| {}));
+        assert_eq!(sequences(&events), [3, 5]);
+        assert_eq!((report.account.in_flight, report.account.torn), (2, 0));
+        assert_eq!(report.account.overwritten, 2);
+    }
+
+    /// `Tracer::finish` reads back at once: a thread that was inside `record` when the capture was finished had its ticket counted as torn, or
+    /// its record, newer than the counter that was read before it, as damage of the counter.
+    #[test]
+    fn finished_by_a_writer_that_still_runs() {
+        let mut image = Image::new(4, 1);
+        image.record_some(0, 1);
+        image.set_claimed(0, 2);
+        image.finish(100);
+        let (_, report) = read(&live(image, |_, _, _| {}));
+        assert_eq!(report.ending, Ending::Finished);
+        assert_eq!((report.account.in_flight, report.account.torn), (1, 0));
+
+        let mut image = Image::new(4, 1);
+        image.record_some(0, 2);
+        image.set_claimed(0, 1);
+        image.finish(100);
+        let (_, report) = read(&live(image, |_, _, _| {}));
+        assert_eq!((report.account.claimed, report.damages.len()), (1, 0));
+    }
+
+    #[test]
+    fn live_damage_is_torn_and_not_in_flight() {
+        let mut image = Image::new(4, 1);
+        image.record_some(0, 4);
+        image.tear(0, 2);
+        let (_, report) = read(&live(image, |_, _, _| {}));
+        assert_eq!((report.account.in_flight, report.account.torn), (0, 1));
+    }
+
+    #[test]
+    fn live_a_counter_that_nobody_can_have_reached_overtakes_nothing() {
+        let mut image = Image::new(4, 1);
+        image.record_some(0, 6);
+        image.tear(0, 5);
+        image.set_claimed(0, u64::MAX);
+        let (events, report) = read(&live(image, |_, _, _| {}));
+        assert_eq!(sequences(&events), [3, 4, 6]);
+        assert_eq!((report.account.torn, report.account.overtaken), (1, 0));
+        assert_eq!(report.damages.len(), 1);
+    }
+
+    #[test]
+    fn live_what_the_writer_overwrites_meanwhile_is_overtaken() {
+        let mut image = Image::new(10_000, 1);
+        image.record_some(0, 10_000);
+        let chunk_2 = image.offset_of(0, 4097);
+        let mut once = true;
+        // As the second chunk is read, the writer has gone 6000 tickets on.
+        let trace = live(image, move |image, offset, _| {
+            if offset == chunk_2 && std::mem::take(&mut once) {
+                image.record_some(0, 6000);
+            }
+        });
+        let (events, report) = read(&trace);
+        assert!(
+            sequences(&events)
+                .into_iter()
+                .eq((1..=4096).chain(6001..=10_000))
+        );
+        assert_eq!(report.account.overtaken, 6000 - 4096);
+        assert_eq!(report.account.claimed, 10_000);
+        assert_eq!(report.complete_since_ns, 6_001_000);
+    }
+
+    #[test]
+    fn live_a_whole_lap_ahead() {
+        let mut image = Image::new(8, 1);
+        image.record_some(0, 8);
+        let ring = image.offset_of(0, 1);
+        let trace = live(image, move |image, offset, count| {
+            if (offset, count) == (ring, 8 * 64) {
+                image.record_some(0, 100);
+            }
+        });
+        let (events, report) = read(&trace);
+        assert_eq!(events, []);
+        assert_eq!(report.account.overtaken, 8);
+        assert_eq!(report.complete_since_ns, report.last_ns);
     }
 }

@@ -129,3 +129,160 @@ pub fn write_document(
     }
     writer.write_all(b"]}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Image;
+    use hrx_trace_format::Record;
+    use hrx_trace_format::record::FLAG_FAILED;
+
+    fn some_events() -> Vec<TraceEvent> {
+        vec![
+            TraceEvent {
+                start_us: 0.0,
+                duration_us: 1.5,
+                lane: 0,
+                copied_bytes: 4096,
+                failed: false,
+            },
+            TraceEvent {
+                start_us: 1234.567,
+                duration_us: 1e-3,
+                lane: usize::MAX,
+                copied_bytes: 0,
+                failed: true,
+            },
+        ]
+    }
+
+    #[test]
+    fn the_document_byte_for_byte() {
+        let trace = ExecutionTrace {
+            events: some_events(),
+            dropped: 7,
+        };
+        assert_eq!(
+            trace.to_json().unwrap(),
+            concat!(
+                r#"{"displayTimeUnit":"ms","dropped_events":7,"#,
+                r#""measurement":"host-observed synchronized region latency; not device timestamps","traceEvents":["#,
+                r#"{"args":{"copied_bytes":4096,"failed":false},"cat":"hrx.host","dur":1.5,"#,
+                r#""name":"native region (host-observed)","ph":"X","pid":0,"tid":0,"ts":0.0},"#,
+                r#"{"args":{"copied_bytes":0,"failed":true},"cat":"hrx.host","dur":0.001,"#,
+                r#""name":"native region (host-observed)","ph":"X","pid":0,"tid":18446744073709551615,"ts":1234.567}]}"#,
+            )
+        );
+    }
+
+    #[test]
+    fn the_document_without_events() {
+        let trace = ExecutionTrace {
+            events: vec![],
+            dropped: 0,
+        };
+        assert_eq!(
+            trace.to_json().unwrap(),
+            r#"{"displayTimeUnit":"ms","dropped_events":0,"measurement":"host-observed synchronized region latency; not device timestamps","traceEvents":[]}"#
+        );
+    }
+
+    #[test]
+    fn the_types_serialize_as_the_seed_did() {
+        let trace = ExecutionTrace {
+            events: some_events()[..1].to_vec(),
+            dropped: 7,
+        };
+        assert_eq!(
+            serde_json::to_string(&trace).unwrap(),
+            r#"{"events":[{"start_us":0.0,"duration_us":1.5,"lane":0,"copied_bytes":4096,"failed":false}],"dropped":7}"#
+        );
+    }
+
+    /// The seed built its document from `serde_json::Value`s; ours is streamed. The same numbers must come out for any time there is.
+    #[test]
+    fn times_print_as_the_seed_printed_them() {
+        let mut nanoseconds = 1u64;
+        for step in 0..2000u64 {
+            nanoseconds = nanoseconds
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(step);
+            let duration_us = microseconds(nanoseconds >> (step % 64));
+            let event = TraceEvent {
+                duration_us,
+                ..some_events()[0].clone()
+            };
+            let mut document = Vec::new();
+            write_document(&mut document, 0, [event].into_iter()).unwrap();
+            let document = String::from_utf8(document).unwrap();
+            let expected = format!(r#""dur":{},"#, serde_json::json!(duration_us));
+            assert!(
+                document.contains(&expected),
+                "{document} without {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_capture_as_the_seed_would_have_given_it() {
+        let mut image = Image::new(2, 1);
+        image.record_some(0, 4);
+        image.record(
+            0,
+            Record {
+                start_ns: 1_234_567,
+                duration_ns: 1,
+                copied_bytes: 8,
+                lane: 2,
+                flags: FLAG_FAILED,
+                ..bytemuck::Zeroable::zeroed()
+            },
+        );
+        let trace = ExecutionTrace::from(&image.trace());
+        assert_eq!(trace.dropped, 3);
+        assert_eq!(trace.events.len(), 2);
+        assert_eq!(
+            trace.events[1],
+            TraceEvent {
+                start_us: Duration::from_nanos(1_234_567).as_secs_f64() * 1e6,
+                duration_us: Duration::from_nanos(1).as_secs_f64() * 1e6,
+                lane: 2,
+                copied_bytes: 8,
+                failed: true
+            }
+        );
+    }
+
+    #[test]
+    fn the_kind_of_a_writers_error_comes_through() {
+        struct Closed(usize);
+        impl Write for Closed {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                if self.0 == 0 {
+                    return Err(io::ErrorKind::BrokenPipe.into());
+                }
+                let count = bytes.len().min(self.0);
+                self.0 -= count;
+                Ok(count)
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let whole = ExecutionTrace {
+            events: some_events(),
+            dropped: 7,
+        }
+        .to_json()
+        .unwrap()
+        .len();
+        for room in 0..whole {
+            let error = write_document(Closed(room), 7, some_events().into_iter()).unwrap_err();
+            assert_eq!(
+                error.kind(),
+                io::ErrorKind::BrokenPipe,
+                "after {room} bytes"
+            );
+        }
+    }
+}

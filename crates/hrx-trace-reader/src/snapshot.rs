@@ -7,12 +7,13 @@
 
 use bytemuck::Zeroable;
 use hrx_trace_format::header::{STATE_FINISHED, STATE_RECORDING};
-use hrx_trace_format::open::{KIND_OPEN, SEQUENCE_TAKEN};
+use hrx_trace_format::open::{KIND_OPEN, SEQUENCE_TAKEN, sequence_of};
+use hrx_trace_format::record::SEQUENCE_MAX;
 use hrx_trace_format::{Area, Checksum, Counters, Identity, OpenRecord};
 
 use crate::ending::{now_ns, writer_runs};
 use crate::evidence::{effective_claimed, newest_sequence};
-use crate::ring::{Place, SEQUENCE_MAX};
+use crate::ring::Place;
 use crate::source::Source;
 use crate::{Damage, Ending};
 
@@ -23,6 +24,8 @@ const RETRIES: u32 = 8;
 pub(crate) struct Snapshot {
     pub(crate) file_bytes: u64,
     pub(crate) ending: Ending,
+    /// Whether the writer may still write. So it may after a finish: a thread that was inside `record` then completes it.
+    pub(crate) writer_runs: bool,
     pub(crate) counters: Counters,
     /// Slot by slot; None: nothing that runs.
     pub(crate) open: Vec<Option<OpenRecord>>,
@@ -68,12 +71,11 @@ impl Snapshot {
             (_, true) => Ending::Live,
             (_, false) => Ending::WriterDied,
         };
-        let live = ending == Ending::Live;
-        let (open, open_torn) = read_open_table(source, identity, checksum, live, &mut damages);
+        let (open, open_torn) = read_open_table(source, identity, checksum, runs, &mut damages);
         let claimed = (0..identity.ring_count)
             .map(|ring| {
                 let place = Place::new(identity, ring, file_bytes, checksum);
-                read_claimed(source, &place, live, chunk_records, &mut damages)
+                read_claimed(source, &place, runs, chunk_records, &mut damages)
             })
             .collect();
         let labels_there = file_bytes
@@ -84,18 +86,23 @@ impl Snapshot {
         Self {
             file_bytes,
             ending,
+            writer_runs: runs,
             counters,
             open,
             open_torn,
             claimed,
             labels,
-            now_ns: live.then(|| now_ns(identity)).flatten(),
+            now_ns: (ending == Ending::Live).then(|| now_ns(identity)).flatten(),
             damages,
         }
     }
 
-    pub(crate) fn live(&self) -> bool {
-        self.ending == Ending::Live
+    /// 0 unless the capture was finished: what else stands there is damage, which no checksum would tell.
+    pub(crate) fn finished_ns(&self) -> u64 {
+        match self.ending {
+            Ending::Finished => self.counters.finished_ns,
+            Ending::Live | Ending::WriterDied => 0,
+        }
     }
 }
 
@@ -122,7 +129,7 @@ fn read_open_table(
     source: &Source,
     identity: &Identity,
     checksum: &Checksum,
-    live: bool,
+    writer_runs: bool,
     damages: &mut Vec<Damage>,
 ) -> (Vec<Option<OpenRecord>>, u64) {
     let mut records = vec![OpenRecord::zeroed(); identity.open_slots as usize];
@@ -132,12 +139,12 @@ fn read_open_table(
     let open = (0..)
         .zip(records)
         .map(|(slot, mut record)| {
-            let mut retries = if live { RETRIES } else { 0 };
+            let mut retries = if writer_runs { RETRIES } else { 0 };
             loop {
                 if record.sequence == 0 || record.sequence == SEQUENCE_TAKEN {
                     return None;
                 }
-                if record.sequence == u64::from(slot).saturating_add(1)
+                if record.sequence == sequence_of(slot)
                     && record.verifies(checksum, salt)
                     && record.kind == KIND_OPEN
                     && record.ring < identity.ring_count
@@ -159,17 +166,17 @@ fn read_open_table(
     (open, torn)
 }
 
-/// A live writer's counter is right, for both see the same memory; else the records are the witnesses.
+/// A running writer's counter is right, for both see the same memory; else the records are the witnesses.
 fn read_claimed(
     source: &Source,
     place: &Place,
-    live: bool,
+    writer_runs: bool,
     chunk_records: usize,
     damages: &mut Vec<Damage>,
 ) -> u64 {
     let (claimed, failed) = place.read_claimed(source);
     damages.extend(failed);
-    if live && claimed <= SEQUENCE_MAX {
+    if writer_runs && claimed <= SEQUENCE_MAX {
         return claimed;
     }
     let newest = newest_sequence(source, place, claimed, chunk_records);

@@ -144,8 +144,7 @@ impl Source {
         buffer: &'buffer mut [u8],
     ) -> io::Result<&'buffer [u8]> {
         let mut count = 0usize;
-        loop {
-            let rest = buffer.get_mut(count..).unwrap_or_default();
+        while let Some(rest) = buffer.get_mut(count..).filter(|rest| !rest.is_empty()) {
             match self.read_at(count as u64, rest) {
                 Ok(0) => break,
                 Ok(more) => count = count.saturating_add(more),
@@ -202,5 +201,67 @@ pub(crate) mod fake {
                 bytes: Bytes::Fake(fake),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fake::Fake;
+    use super::*;
+
+    #[test]
+    fn what_is_not_there_reads_as_zeroes() {
+        let source = Source::from_bytes(vec![1, 2, 3]);
+        for (offset, expected) in [
+            (0, [1, 2, 3, 0]),
+            (2, [3, 0, 0, 0]),
+            (3, [0; 4]),
+            (u64::MAX, [0; 4]),
+        ] {
+            let mut buffer = [9; 4];
+            assert_eq!(source.read(offset, &mut buffer), None);
+            assert_eq!(buffer, expected);
+        }
+    }
+
+    /// Short reads, interruptions, and a page that cannot be read.
+    #[test]
+    fn a_read_goes_on_behind_a_bad_page() {
+        let interrupted = std::cell::Cell::new(false);
+        let source = Source::from(Fake {
+            length: 3 * PAGE_BYTES,
+            lock: Lock::Free,
+            read_at: Box::new(move |offset, buffer| {
+                if !interrupted.replace(!interrupted.get()) {
+                    return Err(io::ErrorKind::Interrupted.into());
+                }
+                if offset / PAGE_BYTES == 1 {
+                    return Err(io::Error::other("medium error"));
+                }
+                let to_page_end = PAGE_BYTES - offset % PAGE_BYTES;
+                let count = buffer.len().min(1000).min(to_page_end as usize);
+                buffer[..count].fill(7);
+                Ok(count)
+            }),
+        });
+        let page = PAGE_BYTES as usize;
+        let mut buffer = vec![9; 2 * page];
+        let failed = source.read(PAGE_BYTES / 2, &mut buffer);
+        let expected = Damage {
+            offset: PAGE_BYTES,
+            what: "cannot be read: medium error".into(),
+        };
+        assert_eq!(failed, Some(expected));
+        assert!(buffer[..page / 2].iter().all(|byte| *byte == 7));
+        assert!(buffer[page / 2..page * 3 / 2].iter().all(|byte| *byte == 0));
+        assert!(buffer[page * 3 / 2..].iter().all(|byte| *byte == 7));
+
+        let mut start = [0; PAGE_BYTES as usize + 1];
+        assert!(
+            source
+                .read_start(&mut start[..page])
+                .is_ok_and(|bytes| bytes.len() == page)
+        );
+        assert!(source.read_start(&mut start).is_err());
     }
 }

@@ -12,8 +12,8 @@ use crate::snapshot::Snapshot;
 use crate::source::Source;
 use crate::{Ending, Error, Events, Report};
 
-/// Memory for the chunks of all rings together, but at least a page each.
-const CHUNKS_BYTES: u64 = 1 << 20;
+/// Memory for the chunks of all rings together, but at least a page each: small enough to stay in the processor's second-level cache between pread and checksum.
+const CHUNKS_BYTES: u64 = 1 << 18;
 
 /// The name of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +165,7 @@ impl Trace {
                     &self.checksum,
                 );
                 let chunk_records = chunk_records(&self.identity);
-                RingReader::new(place, *claimed, self.snapshot.live(), chunk_records)
+                RingReader::new(place, *claimed, self.snapshot.writer_runs, chunk_records)
             })
             .collect()
     }
@@ -178,4 +178,383 @@ fn chunk_records(identity: &Identity) -> usize {
         .unwrap_or_default()
         .max(PAGE_BYTES);
     bytes.div_euclid(RECORD_BYTES as u64) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Account;
+    use crate::testing::{Image, compact, read, region};
+    use hrx_trace_format::header::{MAGIC, RING_COUNT_MAX};
+    use hrx_trace_format::{HeaderError, OpenRecord, Record};
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+    use std::fs::{self, File};
+    use std::os::unix::fs::FileExt;
+
+    /// Two rings that wrapped, labels, an open region and one that completed.
+    fn sample() -> Image {
+        let mut image = Image::new(4, 2);
+        image.label(1, "gemm");
+        image.label(
+            2,
+            "a name that takes two blocks of the table, because it is long",
+        );
+        for end_ns in 1..=6 {
+            image.record(
+                0,
+                Record {
+                    label_id: end_ns as u32 % 3,
+                    ..region(end_ns * 1000)
+                },
+            );
+        }
+        image.record_some(1, 2);
+        let open = OpenRecord {
+            start_ns: 5500,
+            claimed_at_begin: 5,
+            ..bytemuck::Zeroable::zeroed()
+        };
+        image.open(0, open);
+        image.open(
+            1,
+            OpenRecord {
+                claimed_at_begin: 2,
+                ring: 1,
+                ..open
+            },
+        );
+        image.record(
+            1,
+            Record {
+                open_slot: 2,
+                ..region(5600)
+            },
+        );
+        image
+    }
+
+    #[test]
+    fn names() {
+        let mut image = sample();
+        let trace = image.trace();
+        assert_eq!(trace.label(0), Label::None);
+        assert_eq!(trace.label(1), Label::Text("gemm"));
+        assert_eq!(trace.label(3), Label::Unreadable);
+        assert_eq!(trace.label(u32::MAX), Label::Unreadable);
+        assert_eq!(trace.name(0), "native region");
+        assert_eq!(
+            trace.name(2),
+            "a name that takes two blocks of the table, because it is long"
+        );
+        image.bytes[image.identity.label_offset as usize + 12] ^= 1;
+        assert_eq!(image.trace().name(1), "label 1 (unreadable)");
+    }
+
+    #[test]
+    fn errors_name_the_file() {
+        use std::error::Error as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.hrxt");
+        let name = path.display();
+        let error = Trace::open(&path).unwrap_err();
+        assert!(matches!(error, Error::Io { .. }));
+        assert_eq!(error.to_string(), format!("cannot read {name}"));
+        assert_eq!(
+            error.source().unwrap().to_string(),
+            "No such file or directory (os error 2)"
+        );
+
+        let error = Trace::open(folder.path()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "cannot read {}: found a directory, expected a regular file",
+                folder.path().display()
+            )
+        );
+        let error = Trace::open("/dev/null").unwrap_err();
+        assert!(error.to_string().contains("found a device"));
+
+        fs::write(&path, b"").unwrap();
+        let error = Trace::open(&path).unwrap_err();
+        assert_eq!(error.to_string(), format!("cannot read {name}"));
+        assert_eq!(
+            error.source().unwrap().to_string(),
+            "cut short: found 0 bytes, expected a header of at least 2048"
+        );
+        assert!(matches!(
+            Trace::from_bytes(*b"hello, world"),
+            Err(Error::Header {
+                source: HeaderError::NotATrace { .. },
+                ..
+            })
+        ));
+    }
+
+    #[test]
+    fn a_file_and_its_bytes_say_the_same() {
+        let image = sample();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.hrxt");
+        fs::write(&path, &image.bytes).unwrap();
+        let trace = Trace::open(&path).unwrap();
+        let (events, report) = read(&trace);
+        let (events_of_bytes, report_of_bytes) = image.read();
+        assert_eq!(events, events_of_bytes);
+        assert_eq!(format!("{report:?}"), format!("{report_of_bytes:?}"));
+        assert_eq!(trace.file_bytes(), image.identity.file_bytes);
+        assert_eq!(trace.identity(), &image.identity);
+        assert_eq!(
+            fs::read(&path).unwrap(),
+            image.bytes,
+            "the input was changed"
+        );
+    }
+
+    #[test]
+    fn cut_at_every_length() {
+        let image = sample();
+        let (all, whole) = image.read();
+        for length in 0..image.bytes.len() {
+            let Ok(trace) = Trace::from_bytes(&image.bytes[..length]) else {
+                assert!(length < 2048, "{length}");
+                continue;
+            };
+            let (events, report) = read(&trace);
+            let whole_ones = all
+                .iter()
+                .filter(|event| image.offset_of(event.ring, event.sequence) + 64 <= length as u64);
+            assert!(events.iter().eq(whole_ones), "{length}");
+            assert_eq!(report.account.claimed, whole.account.claimed);
+            assert_eq!(report.account.overwritten, whole.account.overwritten);
+            assert_eq!(report.damages[0].offset, length as u64);
+        }
+    }
+
+    #[test]
+    fn every_single_bit_flip() {
+        let image = sample();
+        let (all, whole) = image.read();
+        let written: HashSet<String> = all.iter().map(|event| format!("{event:?}")).collect();
+        let mut bytes = image.bytes.clone();
+        let mut rejected = 0;
+        for bit in 0..bytes.len() * 8 {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            match Trace::from_bytes(bytes.clone()) {
+                Err(_) => rejected += 1,
+                Ok(trace) => {
+                    let (events, report) = read(&trace);
+                    for event in &events {
+                        assert!(
+                            written.contains(&format!("{event:?}")),
+                            "bit {bit}: {event:?}"
+                        );
+                    }
+                    assert!(
+                        events.len() as u64 + 1 >= whole.account.recovered,
+                        "bit {bit}"
+                    );
+                    for region in &report.open_regions {
+                        assert_eq!(region.start_ns, 5500, "bit {bit}");
+                    }
+                    for label_id in 1..=2 {
+                        let label = trace.label(label_id);
+                        assert!(
+                            label == image.trace().label(label_id) || label == Label::Unreadable
+                        );
+                    }
+                }
+            }
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+        // Exactly the identity's.
+        assert_eq!(rejected, 1024 * 8);
+    }
+
+    /// Any bytes behind any layout that passes the checks: no panic, no endless loop, no event without a checksum, an account that balances.
+    fn forged_identity() -> impl Strategy<Value = Identity> {
+        let small = (1u64..40, 1u32..4).prop_map(|(capacity, rings)| compact(capacity, rings));
+        let edges = prop_oneof![
+            Just(0u64),
+            Just(64),
+            Just(1 << 46),
+            Just(i64::MAX as u64),
+            Just(u64::MAX),
+            any::<u64>(),
+            (0u64..200).prop_map(|lines| lines * 64),
+        ];
+        (small, prop::collection::vec((0usize..12, edges), 0..3)).prop_map(
+            |(mut identity, changes)| {
+                for (field, value) in changes {
+                    match field {
+                        0 => identity.file_bytes = value,
+                        1 => identity.counters_offset = value,
+                        2 => identity.control_offset = value,
+                        3 => identity.control_stride = value,
+                        4 => identity.open_offset = value,
+                        5 => identity.label_offset = value,
+                        6 => identity.label_bytes = value,
+                        7 => identity.ring_offset = value,
+                        8 => identity.ring_stride = value,
+                        9 => identity.capacity = value,
+                        10 => identity.ring_count = value as u32,
+                        _ => identity.open_slots = value as u32,
+                    }
+                }
+                identity
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(mut bytes in prop::collection::vec(0u8.., 0..4000), with_magic: bool) {
+            if with_magic && bytes.len() >= 8 {
+                bytes[..8].copy_from_slice(&MAGIC);
+            }
+            prop_assert!(Trace::from_bytes(bytes).is_err());
+        }
+
+        #[test]
+        fn any_bytes_behind_a_forged_identity_are_survived(
+            identity in forged_identity(), body in prop::collection::vec(0u8.., 0..6000), counter: u64,
+        ) {
+            let identity = identity.sealed(&Checksum::new());
+            let mut bytes = bytemuck::bytes_of(&identity).to_vec();
+            bytes.extend(body);
+            let at = usize::try_from(identity.control_offset).unwrap_or(usize::MAX);
+            if let Some(to) = at.checked_add(8).and_then(|end| bytes.get_mut(at..end)) {
+                to.copy_from_slice(&counter.to_le_bytes());
+            }
+            if let Ok(trace) = Trace::from_bytes(bytes) {
+                let (events, _) = read(&trace);
+                prop_assert_eq!(events, []);
+                let _ = trace.name(counter as u32);
+            }
+        }
+
+        /// Records with valid checksums and any content, counters that say anything.
+        #[test]
+        fn any_records_are_survived(
+            records in prop::collection::vec((0u32..2, any::<[u8; 64]>(), 1u64..20), 0..12),
+            opens in prop::collection::vec((0u32..2, any::<[u8; 64]>()), 0..3),
+            counters in prop::array::uniform2(prop_oneof![0u64..20, any::<u64>()]),
+        ) {
+            let mut image = Image::new(5, 2);
+            for (ring, bytes, sequence) in records {
+                let record = Record::from_bytes(bytes);
+                let sequence = if record.kind.is_multiple_of(4) { record.sequence.max(1) } else { sequence };
+                image.put_record(ring, Record { sequence, kind: record.kind % 3 / 2, ..record });
+            }
+            for (slot, bytes) in opens {
+                image.open(slot, OpenRecord { ring: 0, ..OpenRecord::from_bytes(bytes) });
+            }
+            for (ring, counter) in (0..).zip(counters) {
+                image.set_claimed(ring, counter);
+            }
+            image.read();
+        }
+    }
+
+    #[test]
+    fn a_forged_capacity_costs_no_time_and_no_memory() {
+        let mut identity = hrx_trace_format::Geometry {
+            capacity: 1 << 46,
+            ring_count: RING_COUNT_MAX,
+            label_bytes: 16 << 20,
+        }
+        .layout()
+        .unwrap();
+        identity.salt = 1;
+        let identity = identity.sealed(&Checksum::new());
+        let mut bytes = bytemuck::bytes_of(&identity).to_vec();
+        bytes.resize(identity.open_offset as usize, 0);
+        for ring in 0..RING_COUNT_MAX {
+            let at = identity.control_line(ring) as usize;
+            bytes[at..at + 8].copy_from_slice(&(1u64 << 50).to_le_bytes());
+        }
+        let (events, report) = read(&Trace::from_bytes(bytes).unwrap());
+        assert_eq!(events, []);
+        assert_eq!(report.account.torn, 1 << 56);
+        assert_eq!(report.account.overwritten, (1 << 60) - (1 << 56));
+    }
+
+    #[test]
+    fn the_largest_counters_still_balance() {
+        let mut image = Image::new(1, 8);
+        for ring in 0..8 {
+            image.set_claimed(ring, u64::MAX / 1024);
+        }
+        assert_eq!(image.read().1.account.claimed, u64::MAX / 1024 * 8);
+    }
+
+    #[test]
+    fn refreshing_sees_what_was_recorded_since() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.hrxt");
+        let mut image = Image::new(4, 1);
+        fs::write(&path, &image.bytes).unwrap();
+        let mut trace = Trace::open(&path).unwrap();
+        assert_eq!(trace.report().account, Account::default());
+        image.record_some(0, 3);
+        image.label(1, "late");
+        fs::write(&path, &image.bytes).unwrap();
+        assert_eq!(trace.report().account.claimed, 0);
+        trace.refresh();
+        assert_eq!(trace.report().account.recovered, 3);
+        assert_eq!(trace.name(1), "late");
+        // Cut short under the reader, with the snapshot taken.
+        File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_len(image.offset_of(0, 2))
+            .unwrap();
+        let (events, report) = read(&trace);
+        assert_eq!((events.len(), report.account.torn), (1, 2));
+    }
+
+    /// A writer goes round and round a real file, by plain writes in the order of a real one, while a thread reads it.
+    #[test]
+    fn a_live_file_that_is_written_while_it_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.hrxt");
+        let mut image = Image::new(64, 1);
+        image.record_some(0, 10);
+        fs::write(&path, &image.bytes).unwrap();
+        let file = File::options().write(true).open(&path).unwrap();
+        file.try_lock().unwrap();
+        let read_on = || {
+            let mut trace = Trace::open(&path).unwrap();
+            let (mut rounds, mut seen) = (0, 0);
+            while rounds < 200 || seen < 2000 {
+                trace.refresh();
+                assert_eq!(trace.ending(), crate::Ending::Live);
+                let (events, report) = read(&trace);
+                for event in events {
+                    assert_eq!(event.end_ns(), event.sequence * 1000);
+                    assert_eq!(event.copied_bytes, event.sequence * 3000);
+                }
+                assert_eq!(report.account.torn, 0, "{report:?}");
+                assert_eq!(report.damages, []);
+                rounds += 1;
+                seen += report.account.recovered;
+            }
+        };
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(read_on);
+            while !reader.is_finished() {
+                image.record_some(0, 1);
+                let sequence = image.claimed(0);
+                let offset = image.offset_of(0, sequence);
+                let sealed = &image.bytes[offset as usize..][..64];
+                let control = image.identity.control_line(0);
+                file.write_all_at(&sequence.to_le_bytes(), control).unwrap();
+                file.write_all_at(&[0; 8], offset).unwrap();
+                file.write_all_at(&sealed[8..], offset + 8).unwrap();
+                file.write_all_at(&sealed[..8], offset).unwrap();
+            }
+        });
+    }
 }

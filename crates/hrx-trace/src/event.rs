@@ -94,7 +94,7 @@ impl Event {
     }
 
     /// The fields of a record that the caller determines, but for its times.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn record(&self) -> Record {
         let (lane, lane_flag) = match u32::try_from(self.lane) {
             Ok(lane) => (lane, 0),

@@ -102,13 +102,13 @@ impl Options {
                 key: key.clone(),
                 reason,
             };
-            if key.is_empty() || key.contains(['=', '\n', '\0']) {
+            if key.is_empty() || key.contains('=') || key.contains(char::is_control) {
                 return Err(wrong(
-                    "a key is not empty and has no '=', line feed or zero byte",
+                    "a key is not empty and has no '=' or control character",
                 ));
             }
-            if value.contains(['\n', '\0']) {
-                return Err(wrong("a value has no line feed or zero byte"));
+            if value.contains(char::is_control) {
+                return Err(wrong("a value has no control character"));
             }
             text.push_str(&format!("{key}={value}\n"));
             if text.len() > bytes_max {

@@ -11,17 +11,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hrx_trace_format::header::STATE_FINISHED;
-use hrx_trace_format::open::KIND_OPEN;
+use hrx_trace_format::open::{self, KIND_OPEN, OPEN_SLOTS};
 use hrx_trace_format::record::FLAG_SATURATED;
 use hrx_trace_format::{Checksum, OpenRecord, Record};
 use hrx_trace_reader::Trace;
 
 use crate::event::{Event, Label};
 use crate::labels::Labels;
-use crate::mapping::{Gate, Lines};
+use crate::mapping::{Gate, Line, Lines};
 use crate::options::Options;
 use crate::region::Region;
-use crate::{Result, slot, thread};
+use crate::thread::{self, Thread};
+use crate::{Result, slot};
 
 /// Records regions into a file that survives the crash of this process. Usable from any thread by shared reference.
 ///
@@ -123,9 +124,18 @@ impl Recorder {
             self.count(WORD_REJECTED);
             return;
         };
+        let (start_ns, start_flag) = nanoseconds(since_epoch);
+        let (duration_ns, duration_flag) = nanoseconds(elapsed);
         let thread = thread::current();
-        let (ring, _) = self.ring_of(thread);
-        self.write(ring, since_epoch, elapsed, thread.id, event.record());
+        let described = event.record();
+        let record = Record {
+            start_ns,
+            duration_ns,
+            thread_id: thread.id,
+            flags: described.flags | start_flag | duration_flag,
+            ..described
+        };
+        self.write(&self.rings[self.ring_of(thread)], record);
     }
 
     /// Begins a region: from now on until it is finished, the file says that it is running.
@@ -133,69 +143,64 @@ impl Recorder {
     /// If 64 regions are open already, this one is not shown while it runs (which is counted) and recorded all the same when it completes.
     #[inline]
     pub fn begin(&self, event: Event) -> Region<'_> {
-        let start = Instant::now();
+        let start_ns = self.now_ns();
         let thread = thread::current();
-        let (ring, ring_index) = self.ring_of(thread);
-        let mut region = Region {
+        let ring = self.ring_of(thread);
+        Region {
             recorder: self,
-            start,
             event,
-            ring: ring_index,
-            open_slot: 0,
-        };
-        let Some(since_epoch) = start.checked_duration_since(self.epoch) else {
-            return region;
-        };
-        if !self.gate.is_open() {
-            return region;
+            start_ns,
+            ring,
+            open_slot: self.open(start_ns, ring, thread, &event),
         }
-        let Some(taken) = self.take_open_slot(thread.ordinal) else {
+    }
+
+    /// Puts a region into the open table. Returns 1 + its slot, or 0 if it is not there: the table is full, or the capture is over.
+    #[inline]
+    fn open(&self, start_ns: u64, ring: usize, thread: Thread, event: &Event) -> u8 {
+        if !self.gate.is_open() {
+            return 0;
+        }
+        let Some((taken, slot)) = self.take_open_slot(thread.ordinal) else {
             self.count(WORD_OPEN_REFUSED);
-            return region;
+            return 0;
         };
-        region.open_slot = taken + 1;
         let described = event.record();
-        let (start_ns, start_flag) = nanoseconds(since_epoch);
         let open = OpenRecord {
-            sequence: u64::from(region.open_slot),
+            sequence: open::sequence_of(taken as u32),
             start_ns,
             // After the slot was taken: see the proof in `hrx_trace_format::open`.
-            claimed_at_begin: ring.claimed().load(Ordering::Relaxed),
+            claimed_at_begin: self.rings[ring].claimed().load(Ordering::Relaxed),
             copied_bytes: described.copied_bytes,
             correlation_id: described.correlation_id,
             lane: described.lane,
             label_id: described.label_id,
             thread_id: thread.id,
-            ring: ring_index,
-            flags: (described.flags | start_flag) & FLAG_SATURATED,
+            ring: ring as u32,
+            flags: described.flags & FLAG_SATURATED,
             unused: 0,
             kind: KIND_OPEN,
             crc32: 0,
         }
         .sealed(&self.checksum, self.open_salt);
-        slot::fill(self.open.get(usize::from(taken)), &bytemuck::cast(open));
-        region
+        slot::fill(slot, &bytemuck::cast(open));
+        taken as u8 + 1
     }
 
     /// Completes `region`: its record first, then its open slot, so that it is in the file at every instant.
     #[inline]
     pub(crate) fn complete(&self, region: &Region<'_>, event: Event) {
-        let elapsed = region.start.elapsed();
         if !self.gate.is_open() {
             return;
         }
-        let Some(since_epoch) = region.start.checked_duration_since(self.epoch) else {
-            self.count(WORD_REJECTED);
-            return;
-        };
-        let Some(ring) = self.rings.get(region.ring as usize) else {
-            return;
-        };
         let record = Record {
+            start_ns: region.start_ns,
+            duration_ns: self.now_ns().saturating_sub(region.start_ns),
+            thread_id: thread::current().id,
             open_slot: region.open_slot,
             ..event.record()
         };
-        self.write(ring, since_epoch, elapsed, thread::current().id, record);
+        self.write(&self.rings[region.ring], record);
         if let Some(taken) = region.open_slot.checked_sub(1) {
             slot::clear(self.open.get(usize::from(taken)));
         }
@@ -225,9 +230,8 @@ impl Recorder {
             return;
         }
         self.cache_dropped();
-        let (finished_ns, _) = nanoseconds(self.epoch.elapsed());
         let counters = self.counters.get(0);
-        counters[WORD_FINISHED_NS].store(finished_ns, Ordering::Relaxed);
+        counters[WORD_FINISHED_NS].store(self.now_ns(), Ordering::Relaxed);
         counters[WORD_STATE].store(STATE_FINISHED, Ordering::Release);
     }
 
@@ -252,35 +256,28 @@ impl Recorder {
         &self.path
     }
 
-    /// The ring that `thread` writes to, and its index.
+    /// Nanoseconds since the capture's start.
     #[inline]
-    fn ring_of(&self, thread: thread::Thread) -> (&Ring, u32) {
-        let index = match self.rings.len() {
-            1 => 0,
-            count => thread.ordinal % count as u32,
-        };
-        (&self.rings[index as usize], index)
+    fn now_ns(&self) -> u64 {
+        nanoseconds(self.epoch.elapsed()).0
     }
 
+    /// The ring that `thread` writes to.
     #[inline]
-    fn write(
-        &self,
-        ring: &Ring,
-        since_epoch: Duration,
-        elapsed: Duration,
-        thread_id: u32,
-        described: Record,
-    ) {
-        let (start_ns, start_flag) = nanoseconds(since_epoch);
-        let (duration_ns, duration_flag) = nanoseconds(elapsed);
+    fn ring_of(&self, thread: Thread) -> usize {
+        match self.rings.len() {
+            1 => 0,
+            count => thread.ordinal as usize % count,
+        }
+    }
+
+    /// Takes a ticket of `ring`, completes `record` with it, and writes it.
+    #[inline(always)]
+    fn write(&self, ring: &Ring, record: Record) {
         let ticket = slot::claim(ring.claimed());
         let record = Record {
             sequence: ticket + 1,
-            start_ns,
-            duration_ns,
-            thread_id,
-            flags: described.flags | start_flag | duration_flag,
-            ..described
+            ..record
         }
         .sealed(&self.checksum, ring.salt);
         let slot = ring.slots.get(ring.slot_of(ticket));
@@ -292,14 +289,17 @@ impl Recorder {
 
     /// A free slot of the open table, now taken; the thread's favourite first, so that threads do not share lines.
     #[inline]
-    fn take_open_slot(&self, ordinal: u32) -> Option<u8> {
-        let slots = self.open.count() as u32;
+    fn take_open_slot(&self, ordinal: u32) -> Option<(usize, &Line)> {
+        // What `Options::create` laid out; a constant, so that no division is left.
+        const SLOTS: usize = OPEN_SLOTS as usize;
         // Favourites eight apart: room for nested regions before the next thread's.
-        let favourite = (ordinal * 8 + ordinal / 8) % slots;
-        (favourite..slots)
-            .chain(0..favourite)
-            .find(|index| slot::take(self.open.get(*index as usize)))
-            .map(|index| index as u8)
+        let favourite = (ordinal * 8 + ordinal / 8) as usize % SLOTS;
+        let try_take = |index| {
+            let slot = self.open.get(index);
+            slot::take(slot).then_some((index, slot))
+        };
+        try_take(favourite)
+            .or_else(|| (1..SLOTS).find_map(|next| try_take((favourite + next) % SLOTS)))
     }
 
     /// Counts one more of something that is not an event in a ring.

@@ -1,7 +1,5 @@
 //! A region that is running: the file says so from `begin` to `finish`.
 
-use std::time::Instant;
-
 use crate::event::Event;
 use crate::recorder::Recorder;
 
@@ -10,11 +8,12 @@ use crate::recorder::Recorder;
 #[derive(Debug)]
 pub struct Region<'a> {
     pub(crate) recorder: &'a Recorder,
-    pub(crate) start: Instant,
     pub(crate) event: Event,
+    /// When it began, in nanoseconds since the capture's start.
+    pub(crate) start_ns: u64,
     /// The ring its record will go to, whichever thread finishes it.
-    pub(crate) ring: u32,
-    /// 1 + its slot in the open table; 0: the table was full.
+    pub(crate) ring: usize,
+    /// 1 + its slot in the open table; 0: it is not there.
     pub(crate) open_slot: u8,
 }
 

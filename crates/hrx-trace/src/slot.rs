@@ -83,7 +83,6 @@ pub fn fill<const WORDS: usize>(slot: &[AtomicU64; WORDS], record: &[u64; WORDS]
     if !removed(Site::Withdraw) {
         fence(Ordering::Release);
     }
-    // Indices: the compiler unrolls this, and does not unroll a skipped zip.
     for index in 1..WORDS {
         slot[index].store(record[index], Ordering::Relaxed);
     }

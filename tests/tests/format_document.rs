@@ -1,0 +1,337 @@
+//! FORMAT.md is held against the code: its byte tables, constants, rules, messages and worked examples.
+//!
+//! The layout is stated twice, for people and for the compiler. This is what keeps the two from drifting apart.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::mem::{offset_of, size_of, size_of_val};
+use std::path::{Path, PathBuf};
+
+use bytemuck::Zeroable;
+use hrx_trace_format::{
+    Area, Checksum, Counters, Identity, MEASUREMENT, OpenRecord, Record, UNLABELLED, header, label,
+    open, record,
+};
+
+/// A field: its name, offset and size.
+type Field = (String, usize, usize);
+
+macro_rules! fields {
+    ($type:ty: $($field:ident)*) => {{
+        let zeroed = <$type>::zeroed();
+        let fields: Vec<Field> = vec![$((
+            stringify!($field).to_owned(),
+            offset_of!($type, $field),
+            size_of_val(&zeroed.$field),
+        )),*];
+        // All of them, in order, without a gap: a field that is forgotten here is noticed.
+        let end = fields.iter().fold(0, |end, (name, offset, size)| {
+            assert_eq!(*offset, end, "{name}");
+            offset + size
+        });
+        assert_eq!(end, size_of::<$type>());
+        fields
+    }};
+}
+
+fn identity_fields() -> Vec<Field> {
+    fields!(Identity: magic version_major version_minor identity_bytes crc32 salt file_bytes counters_offset control_offset
+        control_stride open_offset label_offset label_bytes ring_offset ring_stride capacity ring_count open_slots
+        epoch_monotonic_ns epoch_realtime_ns epoch_boottime_ns boot_id capture_id process_start_ticks pid_namespace process_id
+        attributes_bytes host_name program attributes)
+}
+
+fn record_fields() -> Vec<Field> {
+    fields!(Record: sequence start_ns duration_ns copied_bytes correlation_id lane label_id thread_id status flags open_slot
+        kind crc32)
+}
+
+fn spec() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../spec")
+}
+
+fn document() -> String {
+    fs::read_to_string(spec().join("FORMAT.md")).unwrap()
+}
+
+/// The cells of the first table behind `place`, row by row, without its head.
+fn table(place: &str) -> Vec<Vec<String>> {
+    let document = document();
+    let (_, behind) = document
+        .split_once(place)
+        .unwrap_or_else(|| panic!("FORMAT.md has no {place:?}"));
+    behind
+        .lines()
+        .skip_while(|line| !line.starts_with('|'))
+        .take_while(|line| line.starts_with('|'))
+        .skip(2)
+        .map(|line| {
+            line.trim_matches('|')
+                .split(" | ")
+                .map(|cell| cell.trim().trim_matches('|').trim().to_owned())
+                .collect()
+        })
+        .collect()
+}
+
+/// A cell without its code marks.
+fn plain(cell: &str) -> &str {
+    cell.trim_matches('`')
+}
+
+fn hex(cell: &str) -> Vec<u8> {
+    plain(cell)
+        .split(' ')
+        .map(|byte| u8::from_str_radix(byte, 16).unwrap())
+        .collect()
+}
+
+#[test]
+fn byte_tables() {
+    let counters =
+        fields!(Counters: state finished_ns dropped rejected open_refused labels_refused unused);
+    let open = fields!(OpenRecord: sequence start_ns claimed_at_begin copied_bytes correlation_id lane label_id thread_id ring
+        flags unused kind crc32);
+    let by_hand = |fields: &[(&str, usize, usize)]| {
+        let fields = fields.iter();
+        fields
+            .map(|(name, offset, size)| ((*name).to_owned(), *offset, *size))
+            .collect::<Vec<Field>>()
+    };
+    for (heading, fields) in [
+        ("### 6.1 Identity\n", identity_fields()),
+        ("### 6.2 Counters\n", counters),
+        ("### 6.3 Control line\n", by_hand(&[("claimed", 0, 8)])),
+        ("### 6.4 Record\n", record_fields()),
+        ("### 6.5 Open record\n", open),
+        (
+            "### 6.6 Label entry\n",
+            by_hand(&[("crc32", 0, 4), ("label_id", 4, 4), ("text_bytes", 8, 4)]),
+        ),
+    ] {
+        let stated: Vec<Field> = table(heading)
+            .iter()
+            .map(|row| {
+                let number = |cell: &str| cell.parse().unwrap();
+                (plain(&row[2]).to_owned(), number(&row[0]), number(&row[1]))
+            })
+            .collect();
+        assert_eq!(stated, fields, "{heading}");
+    }
+}
+
+/// The label entry has no struct whose offsets could be asked for.
+#[test]
+fn label_entries_lie_as_their_table_says() {
+    let mut entry = [0xAA; 64];
+    label::encode(&mut entry, 0x0403_0201, "text", &Checksum::new(), 7).unwrap();
+    assert_eq!(entry[4..8], [1, 2, 3, 4]);
+    assert_eq!(entry[8..12], [4, 0, 0, 0]);
+    assert_eq!(&entry[12..16], b"text");
+    assert_eq!(entry[16..], [0; 48]);
+    let crc32 = Checksum::new().of(&[&7u32.to_le_bytes(), &entry[4..]]);
+    assert_eq!(entry[..4], crc32.to_le_bytes());
+}
+
+#[test]
+fn constants() {
+    let ascii = |word: u64| String::from_utf8(word.to_le_bytes().to_vec()).unwrap();
+    let magic: Vec<String> = header::MAGIC
+        .iter()
+        .map(|byte| format!("{byte:02X}"))
+        .collect();
+    let expected = [
+        ("MAGIC", magic.join(" ")),
+        ("VERSION_MAJOR", header::VERSION_MAJOR.to_string()),
+        ("VERSION_MINOR", header::VERSION_MINOR.to_string()),
+        ("IDENTITY_BYTES", header::IDENTITY_BYTES.to_string()),
+        ("COUNTERS_OFFSET", header::COUNTERS_OFFSET.to_string()),
+        ("CONTROL_STRIDE", header::CONTROL_STRIDE.to_string()),
+        ("PAGE_BYTES", header::PAGE_BYTES.to_string()),
+        ("RECORD_BYTES", record::RECORD_BYTES.to_string()),
+        ("BLOCK_BYTES", label::BLOCK_BYTES.to_string()),
+        ("ENTRY_HEADER_BYTES", label::ENTRY_HEADER_BYTES.to_string()),
+        ("TEXT_BYTES_MAX", label::TEXT_BYTES_MAX.to_string()),
+        (
+            "TABLE_BYTES_DEFAULT",
+            label::TABLE_BYTES_DEFAULT.to_string(),
+        ),
+        ("TABLE_BYTES_MAX", label::TABLE_BYTES_MAX.to_string()),
+        ("OPEN_SLOTS", open::OPEN_SLOTS.to_string()),
+        ("RING_COUNT_MAX", header::RING_COUNT_MAX.to_string()),
+        ("CAPACITY_MAX", header::CAPACITY_MAX.to_string()),
+        // The reader's own; the vectors claimed-impossible-and-nothing-left and sequence-impossible hold it to this.
+        ("SEQUENCE_MAX", record::SEQUENCE_MAX.to_string()),
+        ("STATE_RECORDING", ascii(header::STATE_RECORDING)),
+        ("STATE_FINISHED", ascii(header::STATE_FINISHED)),
+        ("SEQUENCE_OPEN", open::SEQUENCE_OPEN.to_string()),
+        ("SEQUENCE_TAKEN", open::SEQUENCE_TAKEN.to_string()),
+        ("KIND_REGION", record::KIND_REGION.to_string()),
+        ("KIND_OPEN", open::KIND_OPEN.to_string()),
+        ("FLAG_FAILED", record::FLAG_FAILED.to_string()),
+        ("FLAG_SATURATED", record::FLAG_SATURATED.to_string()),
+        ("MEASUREMENT", MEASUREMENT.to_owned()),
+        ("UNLABELLED", UNLABELLED.to_owned()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value));
+    let stated: Vec<(String, String)> = table("## 4. Constants\n")
+        .iter()
+        .map(|row| (plain(&row[0]).to_owned(), plain(&row[1]).to_owned()))
+        .collect();
+    assert_eq!(stated, expected);
+
+    let lanes = hrx_trace_format::LANE_NAMES.map(|name| format!("`{name}`"));
+    let lanes = format!("Lanes 0 to 4 have names: {}.", lanes.join(", "));
+    assert!(document().contains(&lanes), "{lanes}");
+}
+
+#[test]
+fn area_tags() {
+    let stated: Vec<(String, String)> = table("The salt of an area is")
+        .iter()
+        .map(|row| (row[0].clone(), row[1].clone()))
+        .collect();
+    let tag = |area: Area| area.salt(0).to_string();
+    let ring = format!("{} + r", tag(Area::Ring(0)));
+    let expected = [
+        ("open table", tag(Area::OpenTable)),
+        ("label table", tag(Area::LabelTable)),
+        ("ring r", ring),
+    ];
+    assert_eq!(stated, expected.map(|(area, tag)| (area.to_owned(), tag)));
+    assert_eq!(Area::Ring(5).salt(u32::MAX), 7);
+}
+
+/// What the vectors' errors say of the code (conformance.rs holds them against it), FORMAT.md says too: every message and every rule.
+#[test]
+fn messages_and_rules() {
+    let errors: Vec<String> = fs::read_dir(spec().join("vectors/invalid"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
+        .map(|path| fs::read_to_string(path).unwrap().trim_end().to_owned())
+        .collect();
+
+    let messages: Vec<String> = table("### 7.1 Accepting a file\n")
+        .iter()
+        .map(|row| plain(&row[1]).to_owned())
+        .collect();
+    for error in &errors {
+        assert!(
+            messages.iter().any(|message| fits(message, error)),
+            "not in FORMAT.md: {error}"
+        );
+    }
+    for message in &messages {
+        assert!(
+            errors.iter().any(|error| fits(message, error)),
+            "no vector for: {message}"
+        );
+    }
+
+    let found: BTreeSet<(String, String)> = errors
+        .iter()
+        .filter_map(|error| error.strip_prefix("header field "))
+        .map(|error| {
+            let (field, behind) = error.split_once(" at offset ").unwrap();
+            let (offset, behind) = behind.split_once(": found ").unwrap();
+            let (_, rule) = behind.split_once(", expected ").unwrap();
+            let (_, lies_at, _) = &identity_fields()
+                .into_iter()
+                .find(|(name, ..)| name == field)
+                .unwrap();
+            assert_eq!(offset, lies_at.to_string(), "{error}");
+            (field.to_owned(), rule.to_owned())
+        })
+        .collect();
+    let stated = table("The fields' rules");
+    let stated: BTreeSet<(String, String)> = stated
+        .iter()
+        .map(|row| (plain(&row[0]).to_owned(), row[1].clone()))
+        .collect();
+    assert_eq!(found, stated);
+}
+
+/// Whether `error` is `message` with something in the place of each word in capitals.
+fn fits(message: &str, error: &str) -> bool {
+    let mut rest = error;
+    for word in message.split(' ') {
+        let literal = word.trim_start_matches(|c: char| "[0x".contains(c));
+        let variable = literal.len() > 1 && literal.starts_with(|c: char| c.is_ascii_uppercase());
+        if variable {
+            // Up to the next literal word; what it is, conformance.rs holds against the code.
+            continue;
+        }
+        match rest.find(word) {
+            Some(at) => rest = &rest[at + word.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
+/// The rows of an example: offset, bytes, and what they read as.
+fn example(name: &str) -> Vec<(usize, Vec<u8>, String)> {
+    table(&format!("<!-- example: {name} -->"))
+        .into_iter()
+        .map(|row| (row[0].parse().unwrap(), hex(&row[1]), row[2].clone()))
+        .collect()
+}
+
+/// Whether the row of a worked example names the field and gives its value.
+fn assert_reads_as(field: &str, bytes: &[u8], reads_as: &str) {
+    let behind = reads_as
+        .strip_prefix(&format!("`{field}`"))
+        .unwrap_or_else(|| panic!("{field}: {reads_as}"));
+    let Some(value) = behind.strip_prefix(" = ") else {
+        return;
+    };
+    let value = value.split([':', ',']).next().unwrap();
+    let value = match value.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => value.parse(),
+    };
+    let mut word = [0; 8];
+    word[..bytes.len()].copy_from_slice(bytes);
+    assert_eq!(value.unwrap(), u64::from_le_bytes(word), "{reads_as}");
+}
+
+#[test]
+fn worked_examples() {
+    let file = fs::read(spec().join("vectors/valid/one-event.hrxt")).unwrap();
+    let identity = Identity::parse(&file, &Checksum::new()).unwrap();
+
+    let mut listed = vec![0; size_of::<Identity>()];
+    for (offset, bytes, reads_as) in example("identity") {
+        let (field, ..) = &identity_fields()
+            .into_iter()
+            .find(|(_, start, _)| *start == offset)
+            .unwrap();
+        assert_reads_as(field, &bytes, &reads_as);
+        listed[offset..][..bytes.len()].copy_from_slice(&bytes);
+    }
+    assert!(listed == file[..listed.len()], "what is not listed is zero");
+
+    let mut rows = example("record").into_iter();
+    let (offset, bytes, reads_as) = rows.next().unwrap();
+    assert_eq!(offset as u64, identity.control_line(0));
+    assert_reads_as("claimed", &bytes, &reads_as);
+    assert_eq!(bytes, file[offset..][..8]);
+    let start = identity.ring_slot(0, 0) as usize;
+    let mut record = Vec::new();
+    for ((offset, bytes, reads_as), (field, lies_at, size)) in rows.by_ref().zip(record_fields()) {
+        assert_eq!((offset, bytes.len()), (start + lies_at, size));
+        assert_reads_as(&field, &bytes, &reads_as);
+        record.extend(bytes);
+    }
+    assert_eq!(record, file[start..][..64]);
+
+    let salt = Area::Ring(0).salt(identity.salt);
+    let stated = format!(
+        "The salt of ring 0 is 0x{:08X} + 3 = 0x{salt:08X}",
+        identity.salt
+    );
+    assert!(document().contains(&stated), "{stated}");
+    let crc32 = Checksum::new().of(&[&record[..60], &salt.to_le_bytes()]);
+    assert_eq!(record[60..], crc32.to_le_bytes());
+}

@@ -1,0 +1,315 @@
+//! The whole path on real programs: `pipeline` records and is killed, `hrx-convert` tells what it was doing.
+//!
+//! The witness is the pipeline's results file: an item with a line in it was done before the kill, so every region of it has to be in the trace.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::LazyLock;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const SIGKILL: i32 = 9;
+/// Host, upload, two of compute, download. Each may be killed inside `record`, which leaves one claimed slot without a record.
+const THREADS: u64 = 5;
+
+/// The programs, built by the cargo that runs this test.
+struct Programs {
+    pipeline: PathBuf,
+    convert: PathBuf,
+}
+
+static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| {
+    let built = Command::new(env!("CARGO"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["build", "--quiet", "--message-format=json"])
+        // The whole workspace, as `tests/run` builds it: nothing is built twice for the sake of other features.
+        .args(["--workspace", "--example=pipeline", "--bin=hrx-convert"])
+        .output()
+        .expect("cargo runs");
+    assert!(built.status.success(), "{}", stderr(&built));
+    let executables: BTreeMap<String, PathBuf> = String::from_utf8(built.stdout)
+        .expect("UTF-8")
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+        .filter_map(|message| {
+            let name = message["target"]["name"].as_str()?.to_owned();
+            Some((name, message["executable"].as_str()?.into()))
+        })
+        .collect();
+    Programs {
+        pipeline: executables["pipeline"].clone(),
+        convert: executables["hrx-convert"].clone(),
+    }
+});
+
+/// A folder with files to work on, and with what a run leaves behind.
+struct Run {
+    folder: TempDir,
+}
+
+impl Run {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let run = Self { folder };
+        let input = run.path("input");
+        fs::create_dir(&input).expect("a new folder");
+        let files: [(&str, Vec<u8>); 5] = [
+            ("empty", Vec::new()),
+            ("long", include_bytes!("pipeline.rs").to_vec()),
+            ("not text", vec![b'a', 0xff]),
+            ("short", "näher, näher".into()),
+            ("too large", vec![b'a'; 70_000]),
+        ];
+        for (name, content) in files {
+            fs::write(input.join(name), content).expect("a new file");
+        }
+        run
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn record(&self, options: &[&str]) -> Output {
+        Command::new(&PROGRAMS.pipeline)
+            .arg("--out")
+            .arg(self.path("T.hrxt"))
+            .arg("--input")
+            .arg(self.path("input"))
+            .arg("--results")
+            .arg(self.path("results"))
+            .args(options)
+            .output()
+            .expect("the pipeline starts")
+    }
+
+    /// Item numbers and what the results file says of each.
+    fn results(&self) -> BTreeMap<u64, String> {
+        fs::read_to_string(self.path("results"))
+            .expect("results")
+            .lines()
+            .map(|line| {
+                let (number, rest) = line.split_once('\t').expect("columns");
+                (number.parse().expect("a number"), rest.to_owned())
+            })
+            .collect()
+    }
+
+    /// The capture as converted, which is strictly valid JSON.
+    fn trace(&self) -> Trace {
+        let json = self.path("T.json");
+        let converted = convert(&[&self.path("T.hrxt"), Path::new("-o"), &json]);
+        assert!(converted.status.success(), "{}", stderr(&converted));
+        let document = fs::read(json).expect("the converter's output");
+        Trace(serde_json::from_slice(&document).expect("valid JSON"))
+    }
+
+    fn info(&self) -> Value {
+        let info = [Path::new("--info"), Path::new("--json")];
+        let output = convert(&[info[0], info[1], &self.path("T.hrxt")]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        serde_json::from_slice(&output.stdout).expect("valid JSON")
+    }
+
+    fn check(&self) -> Option<i32> {
+        convert(&[Path::new("--check"), &self.path("T.hrxt")])
+            .status
+            .code()
+    }
+}
+
+/// A document for viewers.
+struct Trace(Value);
+
+impl Trace {
+    fn events(&self, phase: &str) -> impl Iterator<Item = &Value> {
+        let events = self.0["traceEvents"].as_array().expect("an array");
+        events.iter().filter(move |event| event["ph"] == phase)
+    }
+
+    /// What is shown of each item: "label" or "label: status", in order of completion.
+    fn completed(&self) -> BTreeMap<u64, Vec<String>> {
+        let mut items = BTreeMap::<u64, Vec<String>>::new();
+        for event in self.events("X") {
+            let args = &event["args"];
+            let label = label(event);
+            let shown = match args["failed"].as_bool().expect("a truth value") {
+                true => format!("{label}: {}", args["status"]),
+                false => label.to_owned(),
+            };
+            items.entry(item(event)).or_default().push(shown);
+        }
+        items
+    }
+
+    /// Item and label of every region that is shown as begun and never completed.
+    fn unfinished(&self) -> Vec<(u64, &str)> {
+        assert_eq!(self.events("E").count(), 0, "nothing ends what never ended");
+        let begun = self.events("B").inspect(|event| {
+            let name = event["name"].as_str().expect("a name");
+            assert!(name.ends_with(" [unfinished]"), "{name}");
+        });
+        begun.map(|event| (item(event), label(event))).collect()
+    }
+}
+
+fn item(event: &Value) -> u64 {
+    event["args"]["correlation_id"].as_u64().expect("an item")
+}
+
+/// An event's name up to the words that say how it was measured.
+fn label(event: &Value) -> &str {
+    let name = event["name"].as_str().expect("a name");
+    name.split_once(" (host-observed)").expect("the label").0
+}
+
+/// What the trace has to show of an item that is done, by its line in the results.
+fn expected(result: &str) -> Vec<&'static str> {
+    let steps = [
+        "wait for buffer",
+        "read file",
+        "copy to buffer",
+        "sort suffixes",
+        "compare neighbours",
+        "write result",
+    ];
+    let file = result.split_once('\t').expect("columns").0;
+    match Path::new(file).file_name().and_then(|name| name.to_str()) {
+        // EFBIG and EILSEQ.
+        Some("too large") => vec![steps[0], "read file: 27", steps[5]],
+        Some("not text") => vec![steps[0], steps[1], steps[2], "sort suffixes: 84", steps[5]],
+        _ => steps.into(),
+    }
+}
+
+fn convert(arguments: &[&Path]) -> Output {
+    Command::new(&PROGRAMS.convert)
+        .args(arguments)
+        .output()
+        .expect("hrx-convert starts")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Every claimed event is accounted for, and every recovered one is in the document. Returns how many were being written at the end.
+fn assert_balanced(info: &Value, trace: &Trace) -> u64 {
+    let count = |name: &str| info["account"][name].as_u64().expect("a count");
+    let found = count("recovered") + count("overwritten") + count("torn") + count("skipped");
+    assert_eq!(count("claimed"), found, "{info:#}");
+    assert_eq!(count("skipped"), 0, "{info:#}");
+    assert_eq!(count("recovered"), trace.events("X").count() as u64);
+    let open = info["open_regions"].as_array().expect("an array");
+    assert_eq!(open.len(), trace.events("B").count());
+    assert_eq!(trace.0["account"], info["account"]);
+    for document in [info, &trace.0] {
+        let measurement = document["measurement"].as_str().expect("the label");
+        assert!(measurement.starts_with("host-observed"), "{measurement}");
+    }
+    count("torn")
+}
+
+#[test]
+fn killed_in_the_middle_of_its_work() {
+    let run = Run::new();
+    let recorded = run.record(&["--kill-after", "60"]);
+    assert_eq!(recorded.status.signal(), Some(SIGKILL), "{recorded:?}");
+
+    let trace = run.trace();
+    let info = run.info();
+    assert_eq!(info["ending"], "writer-died");
+    assert_eq!(info["attributes"]["items"], "1000");
+    let torn = assert_balanced(&info, &trace);
+    assert!(torn <= THREADS, "{info:#}");
+    let intact = torn == 0;
+    assert_eq!(run.check(), Some(if intact { 3 } else { 4 }));
+
+    // What was done is there whole.
+    let results = run.results();
+    assert_eq!(results.len(), 60);
+    let completed = trace.completed();
+    for (number, result) in &results {
+        assert_eq!(
+            completed[number],
+            expected(result),
+            "item {number}: {result}"
+        );
+    }
+    // What was running is there as unfinished, and nowhere as completed.
+    let said = stderr(&recorded);
+    let killed_inside = said.trim_end().rsplit_once(' ').expect("words").1;
+    let killed_inside: u64 = killed_inside.parse().expect("an item's number");
+    let unfinished = trace.unfinished();
+    assert!(
+        unfinished.contains(&(killed_inside, "write result")),
+        "item {killed_inside} is not in {unfinished:?}"
+    );
+    for (number, label) in unfinished {
+        let shown = completed.get(&number).map_or(&[][..], Vec::as_slice);
+        assert!(!shown.iter().any(|shown| shown == label), "item {number}");
+    }
+}
+
+#[test]
+fn left_to_finish() {
+    let run = Run::new();
+    let recorded = run.record(&["--items", "40"]);
+    assert!(recorded.status.success(), "{}", stderr(&recorded));
+    assert!(stderr(&recorded).contains("40 items done, 16 of them failed"));
+
+    let trace = run.trace();
+    let info = run.info();
+    assert_eq!(info["ending"], "finished");
+    assert_eq!(run.check(), Some(0));
+    assert_eq!(assert_balanced(&info, &trace), 0);
+    assert_eq!(trace.unfinished(), []);
+    let results = run.results();
+    assert_eq!(results.len(), 40);
+    let completed = trace.completed();
+    assert_eq!(completed.len(), 40);
+    for (number, result) in &results {
+        assert_eq!(
+            completed[number],
+            expected(result),
+            "item {number}: {result}"
+        );
+    }
+}
+
+#[test]
+fn small_rings_keep_the_newest_and_count_the_rest() {
+    let run = Run::new();
+    let recorded = run.record(&["--kill-after", "60", "--capacity", "8", "--rings", "2"]);
+    assert_eq!(recorded.status.signal(), Some(SIGKILL), "{recorded:?}");
+
+    let trace = run.trace();
+    let info = run.info();
+    let torn = assert_balanced(&info, &trace);
+    assert!(torn <= THREADS, "{info:#}");
+    assert_eq!(info["account"]["recovered"], 16 - torn);
+    assert_eq!(trace.0["dropped_events"], info["account"]["overwritten"]);
+    assert!(
+        trace
+            .unfinished()
+            .iter()
+            .any(|(_, label)| *label == "write result")
+    );
+}
+
+#[test]
+fn never_overwrites_the_trace_of_the_last_crash() {
+    let run = Run::new();
+    fs::write(run.path("T.hrxt"), "the last crash").expect("a new file");
+    let refused = run.record(&[]);
+    assert_eq!(refused.status.code(), Some(1));
+    let said = stderr(&refused);
+    assert!(said.contains("T.hrxt: exists already"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    let kept = fs::read(run.path("T.hrxt")).expect("the file");
+    assert_eq!(kept, b"the last crash");
+}

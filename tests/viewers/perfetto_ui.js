@@ -1,0 +1,79 @@
+// A picture of a trace in Perfetto's real user interface, for the README. For checks use trace_processor.js: it is
+// the same engine without the wait.
+//
+//   node perfetto_ui.js TRACE PNG [--width PIXELS] [--select NAME]
+//
+// Every group of tracks is opened, and the picture reaches from the time axis to the last track. `--select` selects
+// the first slice with that name, so that its details stand below the tracks.
+'use strict';
+const fs = require('node:fs');
+const path = require('node:path');
+const { parseArgs } = require('node:util');
+const { launchChromium, openTab, perfettoDist, run, serve } = require('./tools.js');
+
+// The wheel's build puts the details of a slice into half the width and an empty "No source code found" beside them;
+// this gives them the places that they have in Perfetto itself.
+const STYLE = `
+  .pf-grid-layout > .pf-grid-layout-column:last-child:not(:has(section)) { display: none }
+  .pf-grid-layout > .pf-grid-layout-column:first-child:has(.pf-grid-layout-column) { display: contents }`;
+
+/** Runs in the page: opens every group of tracks and selects the first slice called `name`, if any is asked for. */
+async function arrange(name) {
+  app.commands.runCommand('dev.perfetto.ExpandAllGroups');
+  if (name === undefined) return;
+  const literal = `'${name.replaceAll("'", "''")}'`;
+  const found = await app.trace.engine.query(`select id from slice where name = ${literal} order by ts limit 1`);
+  if (found.numRows() === 0) throw new Error(`no slice is called ${literal}`);
+  app.trace.selection.selectSqlEvent('slice', found.firstRow({ id: 0 }).id);
+}
+
+/** Runs in the page: where things are, in pixels from the top. */
+function measure() {
+  const bottom = (selector) => Math.max(0, ...[...document.querySelectorAll(selector)].map((element) => element.getBoundingClientRect().bottom));
+  return {
+    axisTop: document.querySelector('.pf-timeline-header').getBoundingClientRect().top,
+    tracksBottom: bottom('.pf-track'),
+    tracksRoomBottom: bottom('.pf-split-panel__main'),
+    detailsBottom: bottom('.pf-details-shell .pf-section'),
+  };
+}
+
+/** Waits until two pictures in a row are the same (the page draws in steps); returns the last. */
+async function settled(tab, options) {
+  for (let last = Buffer.alloc(0); ;) {
+    await tab.waitForTimeout(500);
+    const next = await tab.screenshot(options);
+    if (next.equals(last)) return next;
+    last = next;
+  }
+}
+
+async function main(words) {
+  const { values, positionals: [file, png] } = parseArgs({
+    args: words, allowPositionals: true, options: { width: { type: 'string', default: '1000' }, select: { type: 'string' } },
+  });
+  const size = { width: Number(values.width), height: 2000 };
+  // This build of the interface loads /localtrace by itself where /vizviewer_info answers.
+  const server = await serve(path.dirname(perfettoDist()), { '/vizviewer_info': () => '{}', '/localtrace': () => fs.readFileSync(file) });
+  const browser = await launchChromium();
+  try {
+    const tab = await openTab(browser, { viewport: size });
+    await tab.goto(`${server.base}/`);
+    await tab.waitForFunction(() => window.app?.trace && document.querySelector('.pf-track'));
+    await tab.addStyleTag({ content: STYLE });
+    await tab.evaluate(arrange, values.select);
+    await settled(tab);
+    // No empty room between the tracks and the details.
+    const { tracksBottom, tracksRoomBottom } = await tab.evaluate(measure);
+    await tab.setViewportSize({ ...size, height: size.height - Math.floor(tracksRoomBottom - tracksBottom) });
+    await settled(tab);
+    const { axisTop, tracksBottom: end, detailsBottom } = await tab.evaluate(measure);
+    const clip = { x: 0, y: axisTop, width: size.width, height: Math.max(end, detailsBottom && detailsBottom + 8) - axisTop };
+    fs.writeFileSync(png, await settled(tab, { clip }));
+  } finally {
+    await browser.close();
+    server.close();
+  }
+}
+
+run(main);

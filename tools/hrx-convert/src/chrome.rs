@@ -1,0 +1,742 @@
+//! Chrome's trace JSON, right in Perfetto, chrome://tracing and speedscope alike.
+//!
+//! One object, streamed: a head with the label, an event a line, and behind them, where the losses are known, everything there is to say of the
+//! capture. What these viewers require, and what holds here for every input:
+//! - strictly valid JSON in raw UTF-8; names never empty; control characters escaped; whatever exceeds 2^53 is a string;
+//! - times are microseconds since the capture's start with exactly three decimals, made of integers; `displayTimeUnit` is "ns";
+//! - pid is the writer's; tids are above 0 and below 2^32; two regions of one tid are apart or properly nested (see [`crate::lanes`]);
+//! - a region that never completed is a `B` without an `E`, written last, with a mark at the last moment known, so that it has a length
+//!   in chrome://tracing too; the marks of the capture itself stand on a track of their own;
+//! - the label "host-observed" and the losses stand at the top level, in `metadata`, and on the timeline.
+
+use std::io::{self, Write};
+
+use hrx_trace_format::{LANE_NAMES, MEASUREMENT, UNLABELLED};
+use hrx_trace_reader::{Event, Label, OpenRegion, Report, Trace};
+use serde_json::{Value, json};
+
+use crate::facts::{Exact, Facts};
+use crate::lanes::{Lanes, Place, SHOWN_NS_MAX};
+use crate::output::Output;
+use crate::progress::Watched;
+use crate::tids::CAPTURE_TID;
+use crate::words::{ending_text, losses_text};
+
+/// Written out once so many bytes have gathered.
+const CHUNK_BYTES: usize = 256 << 10;
+/// Memory for the escaped names of labels. Far more than a program's labels take; hostile ones are escaped anew now and then.
+const NAMES_BYTES_MAX: usize = 8 << 20;
+/// Tracks of a lane that have a sort index of their own. chrome://tracing goes by it; Perfetto by the tid.
+const SORTED_SUB_LANES: u64 = 1 << 10;
+
+/// The category of marks: what is said of the capture, not a region of it.
+const MARK: &str = "hrx.capture.host-observed";
+
+/// Writes the document and says what became of every event.
+pub fn convert(trace: &Trace, output: &mut Output) -> io::Result<Report> {
+    let quiet = output.is_terminal();
+    let mut chrome = Chrome::new(trace, output);
+    let mut events = trace.events();
+    for event in Watched::new(events.by_ref(), quiet) {
+        chrome.event(&event)?;
+    }
+    let report = events.finish();
+    chrome.finish(&report)?;
+    Ok(report)
+}
+
+/// Writes one capture as Chrome's trace JSON: [`Chrome::event`] for each event, then [`Chrome::finish`].
+struct Chrome<'trace, Sink> {
+    sink: Sink,
+    buffer: Vec<u8>,
+    names: Names<'trace>,
+    lanes: Lanes,
+    pid: u32,
+    /// Between an event's name and its tid.
+    behind_name: Vec<u8>,
+    several_rings: bool,
+}
+
+impl<'trace, Sink: Write> Chrome<'trace, Sink> {
+    /// Prepares the head.
+    fn new(trace: &'trace Trace, sink: Sink) -> Self {
+        let identity = trace.identity();
+        let pid = identity.process_id;
+        let mut chrome = Self {
+            sink,
+            buffer: Vec::with_capacity(CHUNK_BYTES + (64 << 10)),
+            names: Names::new(trace),
+            lanes: Lanes::new(),
+            pid,
+            behind_name: format!(r#"","pid":{pid},"tid":"#).into_bytes(),
+            several_rings: identity.ring_count > 1,
+        };
+        let head =
+            format!(r#"{{"displayTimeUnit":"ns","measurement":"{MEASUREMENT}","traceEvents":["#);
+        chrome.buffer.extend_from_slice(head.as_bytes());
+        let process = match identity.program() {
+            "" => format!("process {pid} (host-observed)"),
+            program => format!("{program} (host-observed)"),
+        };
+        chrome.buffer.push(b'\n');
+        chrome.push_json(&json!({
+            "ph": "M", "name": "process_name", "pid": pid, "args": {"name": process},
+        }));
+        chrome.push_line(&json!({
+            "ph": "M", "name": "process_sort_index", "pid": pid, "args": {"sort_index": 0},
+        }));
+        chrome.name_track(CAPTURE_TID, "capture (host-observed)", 0);
+        chrome
+    }
+
+    /// Writes a completed region.
+    #[inline]
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        let start_ns = event.start_ns.min(SHOWN_NS_MAX);
+        let end_ns = event.end_ns().min(SHOWN_NS_MAX);
+        let place = self.place(event.lane, start_ns, Some(end_ns));
+
+        let line = &mut self.buffer;
+        line.extend_from_slice(b",\n{\"ph\":\"X\",\"cat\":\"hrx.host-observed\",\"name\":\"");
+        self.names.push(line, event.label_id);
+        if event.failed {
+            line.extend_from_slice(b" [failed]");
+        }
+        line.extend_from_slice(&self.behind_name);
+        push_integer(line, u64::from(place.tid));
+        line.extend_from_slice(b",\"ts\":");
+        push_microseconds(line, start_ns);
+        line.extend_from_slice(b",\"dur\":");
+        push_microseconds(line, end_ns - start_ns);
+        line.extend_from_slice(b",\"args\":{\"lane\":");
+        push_integer(line, u64::from(event.lane));
+        line.extend_from_slice(b",\"copied_bytes\":");
+        push_exact(line, event.copied_bytes);
+        line.extend_from_slice(match event.failed {
+            false => b",\"failed\":false",
+            true => b",\"failed\":true",
+        });
+        if event.failed || event.status != 0 {
+            line.extend_from_slice(b",\"status\":");
+            push_integer(line, u64::from(event.status));
+        }
+        if event.correlation_id != 0 {
+            line.extend_from_slice(b",\"correlation_id\":");
+            push_exact(line, event.correlation_id);
+        }
+        line.extend_from_slice(b",\"thread_id\":");
+        push_integer(line, u64::from(event.thread_id));
+        line.extend_from_slice(b",\"sequence\":");
+        push_exact(line, event.sequence);
+        if self.several_rings {
+            line.extend_from_slice(b",\"ring\":");
+            push_integer(line, u64::from(event.ring));
+        }
+        if event.saturated {
+            line.extend_from_slice(b",\"saturated\":true");
+        }
+        if end_ns - start_ns != event.duration_ns {
+            // The timeline ends before the region does; its own figures are here.
+            line.extend_from_slice(b",\"start_ns\":");
+            push_exact(line, event.start_ns);
+            line.extend_from_slice(b",\"duration_ns\":");
+            push_exact(line, event.duration_ns);
+        }
+        line.extend_from_slice(b"}}");
+        if self.buffer.len() >= CHUNK_BYTES {
+            self.write_out()?;
+        }
+        Ok(())
+    }
+
+    /// Writes what was running, the marks, and everything there is to say of the capture.
+    fn finish(mut self, report: &Report) -> io::Result<()> {
+        self.open_regions(&report.open_regions, report.last_ns);
+        self.marks(report);
+        self.buffer.extend_from_slice(b"\n],");
+        let facts = serde_json::to_string(&Facts::new(self.names.trace, report))?;
+        // The same members at the top level and inside `metadata`.
+        let members = &facts[1..facts.len() - 1];
+        self.buffer.extend_from_slice(members.as_bytes());
+        let metadata = format!(r#","metadata":{{"measurement":"{MEASUREMENT}",{members}}}}}"#);
+        self.buffer.extend_from_slice(metadata.as_bytes());
+        self.buffer.push(b'\n');
+        self.write_out()?;
+        self.sink.flush()
+    }
+
+    /// `open` from the oldest to the newest.
+    fn open_regions(&mut self, open: &[OpenRegion], last_ns: u64) {
+        // The newest is placed first, so that those that began before it can go around it. They are written oldest first, for within a
+        // track chrome://tracing wants beginnings in order.
+        let mut places: Vec<Place> = open
+            .iter()
+            .rev()
+            .map(|region| self.place(region.lane, region.start_ns.min(SHOWN_NS_MAX), None))
+            .collect();
+        places.reverse();
+        for (region, place) in open.iter().zip(&places) {
+            let line = &mut self.buffer;
+            line.extend_from_slice(b",\n{\"ph\":\"B\",\"cat\":\"hrx.host-observed\",\"name\":\"");
+            self.names.push(line, region.label_id);
+            line.extend_from_slice(b" [unfinished]");
+            line.extend_from_slice(&self.behind_name);
+            push_integer(line, u64::from(place.tid));
+            line.extend_from_slice(b",\"ts\":");
+            push_microseconds(line, region.start_ns.min(SHOWN_NS_MAX));
+            line.extend_from_slice(b",\"args\":");
+            let mut args = json!({
+                "lane": region.lane,
+                "copied_bytes": Exact(region.copied_bytes),
+                "unfinished": true,
+                "running_ns": Exact(last_ns.saturating_sub(region.start_ns)),
+                "thread_id": region.thread_id,
+            });
+            if region.correlation_id != 0 {
+                args["correlation_id"] = json!(Exact(region.correlation_id));
+            }
+            if region.saturated {
+                args["saturated"] = json!(true);
+            }
+            self.push_json(&args);
+            self.buffer.push(b'}');
+        }
+        places.sort_by_key(|place| place.tid);
+        places.dedup_by_key(|place| place.tid);
+        for place in places {
+            self.mark(
+                place.tid,
+                last_ns,
+                "unfinished at the last known moment (host-observed)",
+                json!({}),
+            );
+        }
+    }
+
+    /// On the capture's own track: where its events begin, what is missing, how it ended.
+    fn marks(&mut self, report: &Report) {
+        let overwritten = report.account.overwritten;
+        let begin = match overwritten {
+            0 => "begin: nothing older was overwritten (host-observed)".to_owned(),
+            1 => "begin: 1 older event overwritten (host-observed)".to_owned(),
+            _ => format!("begin: {overwritten} older events overwritten (host-observed)"),
+        };
+        let begin_ns = report.first_ns.unwrap_or_default();
+        self.mark(
+            CAPTURE_TID,
+            begin_ns,
+            &begin,
+            json!({"overwritten": Exact(overwritten)}),
+        );
+        if self.several_rings && overwritten > 0 {
+            let complete =
+                "complete: from here on nothing was overwritten in any ring (host-observed)";
+            self.mark(CAPTURE_TID, report.complete_since_ns, complete, json!({}));
+        }
+        if let Some(losses) = losses_text(report) {
+            let losses = format!("losses: {losses} (host-observed)");
+            self.mark(CAPTURE_TID, report.last_ns, &losses, json!({}));
+        }
+        let end = format!("end: {} (host-observed)", ending_text(report.ending));
+        self.mark(
+            CAPTURE_TID,
+            report.last_ns,
+            &end,
+            json!({"ending": report.ending}),
+        );
+    }
+
+    fn mark(&mut self, tid: u32, at_ns: u64, name: &str, args: Value) {
+        let mut at = Vec::new();
+        push_microseconds(&mut at, at_ns.min(SHOWN_NS_MAX));
+        self.buffer
+            .extend_from_slice(b",\n{\"ph\":\"i\",\"s\":\"t\",\"ts\":");
+        self.buffer.extend_from_slice(&at);
+        self.buffer.push(b',');
+        let rest = json!({"name": name, "cat": MARK, "pid": self.pid, "tid": tid, "args": args})
+            .to_string();
+        self.buffer.extend_from_slice(&rest.as_bytes()[1..]);
+    }
+
+    fn place(&mut self, lane: u32, start_ns: u64, end_ns: Option<u64>) -> Place {
+        let place = self.lanes.place(lane, start_ns, end_ns);
+        if place.is_new {
+            let sub_lane = place.sub_lane as u64;
+            let sort_index =
+                (u64::from(lane) + 1) * SORTED_SUB_LANES + sub_lane.min(SORTED_SUB_LANES - 1);
+            let name = match sub_lane {
+                0 => lane_name(lane),
+                _ => format!("{} ({})", lane_name(lane), sub_lane + 1),
+            };
+            self.name_track(place.tid, &name, sort_index);
+        }
+        place
+    }
+
+    #[cold]
+    fn name_track(&mut self, tid: u32, name: &str, sort_index: u64) {
+        self.push_line(&json!({
+            "ph": "M", "name": "thread_name", "pid": self.pid, "tid": tid, "args": {"name": name},
+        }));
+        self.push_line(&json!({
+            "ph": "M", "name": "thread_sort_index", "pid": self.pid, "tid": tid, "args": {"sort_index": sort_index},
+        }));
+    }
+
+    fn push_line(&mut self, event: &Value) {
+        self.buffer.extend_from_slice(b",\n");
+        self.push_json(event);
+    }
+
+    fn push_json(&mut self, value: &Value) {
+        self.buffer.extend_from_slice(value.to_string().as_bytes());
+    }
+
+    fn write_out(&mut self) -> io::Result<()> {
+        self.sink.write_all(&self.buffer)?;
+        self.buffer.clear();
+        Ok(())
+    }
+}
+
+/// What a lane is called.
+pub fn lane_name(lane: u32) -> String {
+    match LANE_NAMES.get(lane as usize) {
+        Some(name) => (*name).to_owned(),
+        None => format!("lane {lane}"),
+    }
+}
+
+/// The names of events as they stand between quotes, escaped once for each label.
+struct Names<'trace> {
+    trace: &'trace Trace,
+    /// By label id: a table has at most 2^18 ids that can be believed, and only those are kept.
+    escaped: Vec<Option<Box<[u8]>>>,
+    escaped_bytes: usize,
+}
+
+impl<'trace> Names<'trace> {
+    fn new(trace: &'trace Trace) -> Self {
+        Self {
+            trace,
+            escaped: Vec::new(),
+            escaped_bytes: 0,
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, line: &mut Vec<u8>, label_id: u32) {
+        match self.escaped.get(label_id as usize) {
+            Some(Some(name)) => line.extend_from_slice(name),
+            _ => self.escape(line, label_id),
+        }
+    }
+
+    #[cold]
+    fn escape(&mut self, line: &mut Vec<u8>, label_id: u32) {
+        let (name, keep) = match self.trace.label(label_id) {
+            Label::Text("") => (UNLABELLED.into(), true),
+            Label::Unreadable => (self.trace.name(label_id), false),
+            Label::Text(_) | Label::None => (self.trace.name(label_id), true),
+        };
+        let quoted = Value::from(format!("{name} (host-observed)")).to_string();
+        let escaped = &quoted.as_bytes()[1..quoted.len() - 1];
+        line.extend_from_slice(escaped);
+        if keep {
+            if self.escaped_bytes + escaped.len() > NAMES_BYTES_MAX {
+                self.escaped.clear();
+                self.escaped_bytes = 0;
+            }
+            let index = label_id as usize;
+            if self.escaped.len() <= index {
+                self.escaped.resize(index + 1, None);
+            }
+            self.escaped[index] = Some(escaped.into());
+            self.escaped_bytes += escaped.len();
+        }
+    }
+}
+
+/// A number that a double holds exactly, or a string.
+#[inline]
+fn push_exact(line: &mut Vec<u8>, value: u64) {
+    if value <= Exact::NUMBER_MAX {
+        push_integer(line, value);
+    } else {
+        line.push(b'"');
+        push_integer(line, value);
+        line.push(b'"');
+    }
+}
+
+#[inline]
+fn push_integer(line: &mut Vec<u8>, value: u64) {
+    line.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
+/// Nanoseconds as microseconds with exactly three decimals.
+#[inline]
+fn push_microseconds(line: &mut Vec<u8>, ns: u64) {
+    let decimals = (ns % 1_000) as u16;
+    let digit = |value: u16| b'0' + (value % 10) as u8;
+    push_integer(line, ns / 1_000);
+    line.extend_from_slice(&[
+        b'.',
+        digit(decimals / 100),
+        digit(decimals / 10),
+        digit(decimals),
+    ]);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use hrx_trace_format::{Geometry, OpenRecord, Record};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::capture::{Capture, region, running};
+
+    fn convert(capture: &Capture) -> (Trace, Vec<u8>) {
+        let trace = Trace::from_bytes(capture.bytes()).expect("a trace");
+        let mut document = Vec::new();
+        let mut chrome = Chrome::new(&trace, &mut document);
+        let mut events = trace.events();
+        for event in events.by_ref() {
+            chrome.event(&event).expect("memory");
+        }
+        chrome.finish(&events.finish()).expect("memory");
+        (trace, document)
+    }
+
+    fn parse(document: &[u8]) -> Value {
+        serde_json::from_slice(document).expect("strictly valid JSON")
+    }
+
+    fn of_phase<'a>(document: &'a Value, phase: &str) -> Vec<&'a Value> {
+        let events = document["traceEvents"].as_array().expect("an array");
+        events.iter().filter(|event| event["ph"] == phase).collect()
+    }
+
+    /// The plain writer: the completed regions of a document as values, field by field.
+    fn plainly(trace: &Trace) -> Vec<Value> {
+        let several_rings = trace.identity().ring_count > 1;
+        let exact = |value: u64| match value > 1 << 53 {
+            true => json!(value.to_string()),
+            false => json!(value),
+        };
+        let microseconds = |ns: u64| -> Value {
+            let text = format!("{}.{:03}", ns / 1_000, ns % 1_000);
+            serde_json::from_str(&text).expect("a number")
+        };
+        let mut lanes = Lanes::new();
+        trace
+            .events()
+            .map(|event| {
+                let start_ns = event.start_ns.min(1 << 62);
+                let end_ns = event.end_ns().min(1 << 62);
+                let label = match trace.name(event.label_id) {
+                    name if name.is_empty() => UNLABELLED.to_owned(),
+                    name => name.into_owned(),
+                };
+                let failed = if event.failed { " [failed]" } else { "" };
+                let mut args = BTreeMap::from([
+                    ("lane", json!(event.lane)),
+                    ("copied_bytes", exact(event.copied_bytes)),
+                    ("failed", json!(event.failed)),
+                    ("thread_id", json!(event.thread_id)),
+                    ("sequence", exact(event.sequence)),
+                ]);
+                let mut add = |condition: bool, key, value| {
+                    if condition {
+                        args.insert(key, value);
+                    }
+                };
+                let cut = end_ns - start_ns != event.duration_ns;
+                add(
+                    event.failed || event.status != 0,
+                    "status",
+                    json!(event.status),
+                );
+                add(
+                    event.correlation_id != 0,
+                    "correlation_id",
+                    exact(event.correlation_id),
+                );
+                add(several_rings, "ring", json!(event.ring));
+                add(event.saturated, "saturated", json!(true));
+                add(cut, "start_ns", exact(event.start_ns));
+                add(cut, "duration_ns", exact(event.duration_ns));
+                json!({
+                    "ph": "X",
+                    "cat": "hrx.host-observed",
+                    "name": format!("{label} (host-observed){failed}"),
+                    "pid": trace.identity().process_id,
+                    "tid": lanes.place(event.lane, start_ns, Some(end_ns)).tid,
+                    "ts": microseconds(start_ns),
+                    "dur": microseconds(end_ns - start_ns),
+                    "args": args,
+                })
+            })
+            .collect()
+    }
+
+    fn any_record() -> impl Strategy<Value = Record> {
+        let time = || prop_oneof![0u64..100, 0u64..10_000_000, any::<u64>()];
+        let lane = prop_oneof![0u32..7, any::<u32>(), Just(u32::MAX), Just(999_999_999)];
+        let places = (time(), time(), lane, 0u32..9);
+        let fields = (
+            any::<u64>(),
+            any::<u64>(),
+            any::<u32>(),
+            0u32..3,
+            any::<u8>(),
+        );
+        (places, fields).prop_map(
+            |(
+                (start_ns, duration_ns, lane, label_id),
+                (copied_bytes, correlation_id, thread_id, status, flags),
+            )| {
+                Record {
+                    label_id,
+                    copied_bytes,
+                    correlation_id: if flags & 4 == 0 { 0 } else { correlation_id },
+                    thread_id,
+                    status,
+                    flags,
+                    ..region(lane, start_ns, duration_ns)
+                }
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn equals_the_plain_writer(
+            records in prop::collection::vec((0u32..3, any_record()), 0..60),
+            label in any::<String>(),
+            rings in 1u32..4,
+        ) {
+            let mut capture = Capture::with(Geometry { ring_count: rings, ..Geometry::new(16) });
+            for text in [label.as_str(), "gemm \"a\\b\" \u{1}\t\u{7f} é 🚀 \u{5d0}", ""] {
+                capture.label(text);
+            }
+            for (ring, record) in records {
+                capture.record_in(ring % rings, record);
+            }
+            let (trace, document) = convert(&capture);
+            let document = parse(&document);
+            let plain = plainly(&trace);
+            prop_assert_eq!(of_phase(&document, "X"), plain.iter().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn microseconds_have_exactly_three_decimals() {
+        for ns in [
+            0,
+            1,
+            10,
+            999,
+            1_000,
+            1_001,
+            123_456_789,
+            (1 << 53) + 1,
+            SHOWN_NS_MAX,
+            u64::MAX,
+        ] {
+            let mut text = Vec::new();
+            push_microseconds(&mut text, ns);
+            let plain = format!("{}.{:03}", ns / 1_000, ns % 1_000);
+            assert_eq!(String::from_utf8_lossy(&text), plain);
+        }
+    }
+
+    /// The whole text of a small document: what a person sees who opens the file.
+    #[test]
+    fn the_document() {
+        let mut capture = Capture::new(2).attributes("rank=3\nnote=a \"b\"\n");
+        let gemm = capture.label("gemm");
+        capture.record(region(0, 1, 1));
+        capture.record(Record {
+            label_id: gemm,
+            copied_bytes: 1 << 60,
+            correlation_id: 7,
+            ..region(1, 1_000, 2_345)
+        });
+        capture.record(Record {
+            label_id: gemm,
+            flags: 1,
+            status: 5,
+            ..region(1, 2_000, 4_000)
+        });
+        capture.open(
+            4,
+            OpenRecord {
+                label_id: gemm,
+                correlation_id: 8,
+                ..running(1, 6_500)
+            },
+        );
+        let (_, document) = convert(&capture);
+        let text = String::from_utf8(document).expect("UTF-8");
+        let (events, rest) = text.split_once("\n],").expect("an end of the events");
+        assert_eq!(
+            events,
+            r#"{"displayTimeUnit":"ns","measurement":"host-observed synchronized region latency; not device timestamps","traceEvents":[
+{"args":{"name":"pipeline (host-observed)"},"name":"process_name","ph":"M","pid":4242},
+{"args":{"sort_index":0},"name":"process_sort_index","ph":"M","pid":4242},
+{"args":{"name":"capture (host-observed)"},"name":"thread_name","ph":"M","pid":4242,"tid":999999999},
+{"args":{"sort_index":0},"name":"thread_sort_index","ph":"M","pid":4242,"tid":999999999},
+{"args":{"name":"compute"},"name":"thread_name","ph":"M","pid":4242,"tid":2},
+{"args":{"sort_index":2048},"name":"thread_sort_index","ph":"M","pid":4242,"tid":2},
+{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed)","pid":4242,"tid":2,"ts":1.000,"dur":2.345,"args":{"lane":1,"copied_bytes":"1152921504606846976","failed":false,"correlation_id":7,"thread_id":99,"sequence":2}},
+{"args":{"name":"compute (2)"},"name":"thread_name","ph":"M","pid":4242,"tid":1001000001},
+{"args":{"sort_index":2049},"name":"thread_sort_index","ph":"M","pid":4242,"tid":1001000001},
+{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed) [failed]","pid":4242,"tid":1001000001,"ts":2.000,"dur":4.000,"args":{"lane":1,"copied_bytes":0,"failed":true,"status":5,"thread_id":99,"sequence":3}},
+{"ph":"B","cat":"hrx.host-observed","name":"gemm (host-observed) [unfinished]","pid":4242,"tid":2,"ts":6.500,"args":{"copied_bytes":0,"correlation_id":8,"lane":1,"running_ns":0,"thread_id":99,"unfinished":true}},
+{"ph":"i","s":"t","ts":6.500,"args":{},"cat":"hrx.capture.host-observed","name":"unfinished at the last known moment (host-observed)","pid":4242,"tid":2},
+{"ph":"i","s":"t","ts":1.000,"args":{"overwritten":1},"cat":"hrx.capture.host-observed","name":"begin: 1 older event overwritten (host-observed)","pid":4242,"tid":999999999},
+{"ph":"i","s":"t","ts":6.500,"args":{"ending":"writer-died"},"cat":"hrx.capture.host-observed","name":"end: the writer died; this is the last moment known (host-observed)","pid":4242,"tid":999999999}"#
+        );
+        // The same facts at the top level and in `metadata`, every key once.
+        let whole = parse(text.as_bytes());
+        let (top, metadata) = rest.split_once(r#","metadata":{"measurement":"host-observed synchronized region latency; not device timestamps","#).expect("metadata");
+        assert_eq!(metadata, format!("{top}}}}}\n"));
+        assert_eq!(whole["dropped_events"], 1);
+        assert_eq!(whole["attributes"], json!({"rank": "3", "note": "a \"b\""}));
+        assert_eq!(whole["clocks"]["epoch_realtime_ns"], "1795996800123456789");
+        assert_eq!(whole["clocks"]["epoch_monotonic_ns"], 77_000_000_001u64);
+        assert_eq!(whole["account"]["claimed"], 3);
+        assert_eq!(whole["open_regions"][0]["label"], "gemm");
+        assert_eq!(whole["ending"], "writer-died");
+    }
+
+    #[test]
+    fn an_unfinished_region_has_its_track_to_itself_from_its_beginning_on() {
+        let mut capture = Capture::new(8);
+        capture
+            .record(region(2, 0, 100))
+            .record(region(2, 150, 100));
+        // Around a completed region; begun inside one; around one another; two with one beginning.
+        for (slot, start_ns) in [120, 500, 200, 400, 300, 400].into_iter().enumerate() {
+            capture.open(slot as u32, running(2, start_ns));
+        }
+        let (_, document) = convert(&capture);
+        let document = parse(&document);
+        let begun: Vec<_> = of_phase(&document, "B")
+            .iter()
+            .map(|event| {
+                (
+                    event["ts"].as_f64().expect("a time"),
+                    event["tid"].as_u64().expect("a tid"),
+                )
+            })
+            .collect();
+        let (second, capture) = (1_002_000_001, u64::from(CAPTURE_TID));
+        assert_eq!(
+            begun,
+            [
+                (0.12, 3),
+                (0.2, second),
+                (0.3, 3),
+                (0.4, second),
+                (0.4, 3),
+                (0.5, 3)
+            ]
+        );
+        // Each track of an unfinished region reaches to the last moment.
+        let marks = of_phase(&document, "i");
+        let tids: Vec<_> = marks
+            .iter()
+            .filter_map(|mark| mark["tid"].as_u64())
+            .collect();
+        assert_eq!(tids, [3, second, capture, capture]);
+    }
+
+    #[test]
+    fn losses_are_marked() {
+        let mut capture = Capture::new(8);
+        capture.record(region(0, 5, 5)).tear();
+        capture.counters.rejected = 1_234;
+        let (_, document) = convert(&capture);
+        let document = parse(&document);
+        let marks = of_phase(&document, "i");
+        let names: Vec<_> = marks
+            .iter()
+            .filter_map(|mark| mark["name"].as_str())
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "begin: nothing older was overwritten (host-observed)",
+                "losses: 1 torn; 1,234 rejected, begun before the capture (host-observed)",
+                "end: the writer died; this is the last moment known (host-observed)"
+            ]
+        );
+    }
+
+    #[test]
+    fn several_rings_say_from_when_on_all_are_complete() {
+        let mut capture = Capture::with(Geometry {
+            ring_count: 2,
+            ..Geometry::new(1)
+        });
+        capture.record_in(0, region(0, 1_000, 500));
+        capture.record_in(1, region(0, 2_000, 500));
+        capture.record_in(1, region(0, 3_000, 500));
+        let (_, document) = convert(&capture);
+        let document = parse(&document);
+        let rings: Vec<_> = of_phase(&document, "X")
+            .iter()
+            .map(|event| event["args"]["ring"].clone())
+            .collect();
+        assert_eq!(rings, [0, 1]);
+        assert_eq!(document["rings"][1]["overwritten"], 1);
+        let complete = of_phase(&document, "i")[1];
+        assert_eq!(complete["ts"], 3.5);
+        assert_eq!(
+            complete["name"],
+            "complete: from here on nothing was overwritten in any ring (host-observed)"
+        );
+    }
+
+    /// Memory: labels whose escaped names exceed the cache are escaped anew, and come out the same.
+    #[test]
+    fn more_names_than_are_kept() {
+        let mut capture = Capture::with(Geometry {
+            label_bytes: 4 << 20,
+            ..Geometry::new(600)
+        });
+        // 16 KiB each, six times that when escaped.
+        let labels: Vec<u32> = (0..200)
+            .map(|i| capture.label(&format!("{i}{}", "\u{1}".repeat(16_000))))
+            .collect();
+        for (i, label_id) in (0..).zip(labels.iter().chain(&labels)) {
+            capture.record(Record {
+                label_id: *label_id,
+                ..region(0, i, 1)
+            });
+        }
+        let trace = Trace::from_bytes(capture.bytes()).expect("a trace");
+        let mut document = Vec::new();
+        let mut chrome = Chrome::new(&trace, &mut document);
+        for event in trace.events() {
+            chrome.event(&event).expect("memory");
+            let kept = chrome.names.escaped.iter().flatten();
+            assert!(kept.map(|name| name.len()).sum::<usize>() <= NAMES_BYTES_MAX);
+        }
+        chrome.finish(&trace.report()).expect("memory");
+        let document = parse(&document);
+        for (i, event) in of_phase(&document, "X").iter().enumerate() {
+            let name = event["name"].as_str().expect("a name");
+            assert!(
+                name.starts_with(&format!("{}\u{1}", i % 200))
+                    && name.ends_with("\u{1} (host-observed)")
+            );
+        }
+    }
+}

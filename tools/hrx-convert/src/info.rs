@@ -1,0 +1,284 @@
+//! What `--info` says: the facts of a capture, as text of at most 100 columns or as JSON.
+
+use std::fmt::Display;
+
+use hrx_trace_reader::{MEASUREMENT, Report, Trace};
+use indicatif::{HumanBytes, HumanCount};
+use serde::Serialize;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::facts::{Facts, Open};
+use crate::words::{counted, duration_text, ending_words, span_ns};
+
+/// No line is wider.
+const COLUMNS: usize = 100;
+/// Where the values stand.
+const VALUE_COLUMN: usize = 12;
+/// A label wider than this is cut, with a sign that it was.
+const LABEL_COLUMNS: usize = 48;
+/// More open regions or damaged places than this are only counted; the JSON has them all.
+const LISTED_MAX: usize = 64;
+
+/// The facts as JSON, indented, with the label.
+pub fn json(name: &impl Display, trace: &Trace, report: &Report) -> serde_json::Result<String> {
+    #[derive(Serialize)]
+    struct Labelled<'trace> {
+        file: String,
+        measurement: &'static str,
+        #[serde(flatten)]
+        facts: Facts<'trace>,
+    }
+    let labelled = Labelled {
+        file: name.to_string(),
+        measurement: MEASUREMENT,
+        facts: Facts::new(trace, report),
+    };
+    serde_json::to_string_pretty(&labelled).map(|json| json + "\n")
+}
+
+/// The facts as text.
+pub fn text(name: &impl Display, trace: &Trace, report: &Report) -> String {
+    let facts = Facts::new(trace, report);
+    let mut page = Page::default();
+    page.line("file", &name.to_string());
+    page.line("measured", MEASUREMENT);
+    let program = if facts.program.is_empty() {
+        "(unnamed)"
+    } else {
+        facts.program
+    };
+    let host = if facts.host.is_empty() {
+        "(unnamed)"
+    } else {
+        facts.host
+    };
+    page.line(
+        "program",
+        &format!("{program}, process {} on host {host}", facts.pid),
+    );
+    for (key, value) in &facts.attributes {
+        page.line("attribute", &format!("{key}={value}"));
+    }
+    page.line(
+        "began",
+        facts.began.as_deref().unwrap_or("(outside the calendar)"),
+    );
+    page.line(
+        "ending",
+        &format!(
+            "{}; the last moment known is {} after the beginning",
+            ending_words(report.ending),
+            duration_text(report.last_ns)
+        ),
+    );
+    page.line(
+        "span",
+        &match report.first_ns {
+            None => "no events".to_owned(),
+            Some(first_ns) => format!(
+                "{}, from {} to {} after the beginning",
+                duration_text(span_ns(report)),
+                duration_text(first_ns),
+                duration_text(report.last_ns)
+            ),
+        },
+    );
+    page.line(
+        "layout",
+        &format!(
+            "{} of {}, {}, format {}",
+            counted(facts.ring_count.into(), "ring"),
+            counted(facts.capacity.0, "event"),
+            HumanBytes(facts.file_bytes.0),
+            facts.format_version
+        ),
+    );
+    page.account(report);
+    page.line(
+        "complete",
+        &match report.complete_since_ns {
+            0 => "from the start: nothing was overwritten".to_owned(),
+            since_ns => format!("for all that ended after {}", duration_text(since_ns)),
+        },
+    );
+    if facts.open_regions.is_empty() {
+        page.line("running", "nothing");
+    }
+    page.list("running", &facts.open_regions, open_text);
+    if facts.damages.is_empty() {
+        page.line("damage", "none found");
+    }
+    page.list("damage", &facts.damages, |damage| {
+        format!("at offset {}: {}", damage.offset.0, damage.what)
+    });
+    page.text
+}
+
+fn open_text(open: &Open) -> String {
+    let mut text = format!(
+        "{} on {} for {}",
+        cut(&printable(&open.label), LABEL_COLUMNS),
+        open.lane_name,
+        duration_text(open.running_ns.0)
+    );
+    if open.correlation_id.0 != 0 {
+        text += &format!(", correlation {}", open.correlation_id.0);
+    }
+    if open.copied_bytes.0 != 0 {
+        text += &format!(", copying {}", counted(open.copied_bytes.0, "byte"));
+    }
+    text + &format!(", thread {}", open.thread_id)
+}
+
+/// A page of keys and values.
+#[derive(Default)]
+struct Page {
+    text: String,
+}
+
+impl Page {
+    /// A key and its value, wrapped.
+    fn line(&mut self, key: &str, value: &str) {
+        let mut key = key;
+        for line in wrap(&printable(value), COLUMNS - VALUE_COLUMN) {
+            self.text += &format!("{key:VALUE_COLUMN$}{line}\n");
+            key = "";
+        }
+    }
+
+    fn list<T>(&mut self, key: &str, items: &[T], text: impl Fn(&T) -> String) {
+        for item in items.iter().take(LISTED_MAX) {
+            self.line(key, &text(item));
+        }
+        if let Some(more @ 1..) = items.len().checked_sub(LISTED_MAX) {
+            self.line(key, &format!("… and {more} more"));
+        }
+    }
+
+    fn account(&mut self, report: &Report) {
+        let account = &report.account;
+        let mut identity = format!(
+            "{} claimed = {} recovered + {} overwritten + {} torn",
+            HumanCount(account.claimed),
+            HumanCount(account.recovered),
+            HumanCount(account.overwritten),
+            HumanCount(account.torn)
+        );
+        for (count, what) in [
+            (account.skipped, "of an unknown kind"),
+            (account.in_flight, "being written"),
+            (account.overtaken, "overtaken"),
+        ] {
+            if count > 0 {
+                identity += &format!(" + {} {what}", HumanCount(count));
+            }
+        }
+        self.line("events", &identity);
+        for (count, what) in [
+            (report.rejected, "rejected: begun before the capture"),
+            (
+                report.open_refused,
+                "not shown while running: the open table was full",
+            ),
+            (report.open_torn, "torn in the open table"),
+            (
+                report.labels_refused,
+                "without its label: the label table was full",
+            ),
+        ] {
+            if count > 0 {
+                self.line("besides", &format!("{} {what}", HumanCount(count)));
+            }
+        }
+    }
+}
+
+/// Text that does to a terminal nothing but appear on it: no control characters, no reordering.
+fn printable(text: &str) -> String {
+    let mut printable = String::with_capacity(text.len());
+    for char in text.chars() {
+        let reorders = matches!(char, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+        if char.is_control() || reorders {
+            printable.extend(char.escape_default());
+        } else {
+            printable.push(char);
+        }
+    }
+    printable
+}
+
+/// The beginning of the text that fits, with a sign if there is more.
+fn cut(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let mut left = columns - 1;
+    let kept = text.chars().take_while(|char| {
+        let width = char.width().unwrap_or_default();
+        let fits = width <= left;
+        left = left.saturating_sub(width);
+        fits
+    });
+    kept.chain(['…']).collect()
+}
+
+/// Lines of at most that width, broken at spaces, and inside words where there is no other way.
+fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut width = 0;
+    for word in text.split_inclusive(' ') {
+        if width > 0 && width + word.trim_end().width() > columns {
+            lines.push(String::new());
+            width = 0;
+        }
+        for char in word.chars() {
+            let wide = char.width().unwrap_or_default();
+            if width + wide > columns {
+                if char == ' ' {
+                    continue;
+                }
+                lines.push(String::new());
+                width = 0;
+            }
+            width += wide;
+            if let Some(line) = lines.last_mut() {
+                line.push(char);
+            }
+        }
+    }
+    lines
+        .iter()
+        .map(|line| line.trim_end().to_owned())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_hostile_label_cannot_drive_the_terminal() {
+        assert_eq!(
+            printable("a\u{1b}[2Jb\n\u{202e}c"),
+            "a\\u{1b}[2Jb\\n\\u{202e}c"
+        );
+        assert_eq!(printable("größe 大 🚀"), "größe 大 🚀");
+    }
+
+    #[test]
+    fn cutting() {
+        assert_eq!(cut("short", 5), "short");
+        assert_eq!(cut("longer", 5), "long…");
+        assert_eq!(cut("大大大", 5), "大大…");
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_wider_and_nothing_but_spaces_is_lost(text in "[a-z 大]{0,300}") {
+            let lines = wrap(&text, 20);
+            prop_assert!(lines.iter().all(|line| line.width() <= 20), "{lines:?}");
+            prop_assert_eq!(lines.concat().replace(' ', ""), text.replace(' ', ""));
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Thread ids for the tracks of a viewer: unique, above 0, below 2^32, and in the order of the lanes.
+//!
+//! A lane's own track has lane + 1, for Perfetto folds a tid of 0 into the pid, and every tid from 2^32 on into 0. Perfetto also orders the
+//! tracks of a process by tid, whatever their sort index: so sub-lanes stand in blocks, a block for each lane. The lanes that are too high
+//! for this share what is left.
+
+/// The track of what is said of the capture itself: behind the lanes, before their sub-lanes.
+pub const CAPTURE_TID: u32 = 999_999_999;
+/// Where the blocks of sub-lanes begin.
+const BLOCKS_FROM: u32 = 1_000_000_000;
+/// Sub-lanes of a block: 1_001_000_002 is the third track of lane 1.
+const BLOCK: u32 = 1_000_000;
+/// Where the others begin.
+const OTHERS_FROM: u32 = 4_000_000_000;
+/// Lanes that have a block.
+const BLOCKS: u32 = (OTHERS_FROM - BLOCKS_FROM) / BLOCK;
+
+/// Gives out thread ids.
+pub struct Tids {
+    next_other: u32,
+}
+
+impl Tids {
+    pub fn new() -> Self {
+        Self {
+            next_other: OTHERS_FROM,
+        }
+    }
+
+    /// The tid of a track of a lane; the first is 0. To be asked once for each track.
+    pub fn of(&mut self, lane: u32, sub_lane: usize) -> u32 {
+        match u32::try_from(sub_lane) {
+            Ok(0) if lane < CAPTURE_TID - 1 => lane + 1,
+            Ok(sub_lane @ 1..BLOCK) if lane < BLOCKS => BLOCKS_FROM + lane * BLOCK + sub_lane,
+            _ => {
+                let tid = self.next_other;
+                self.next_other += 1;
+                tid
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn lanes_come_first_and_sub_lanes_in_their_order() {
+        let mut tids = Tids::new();
+        assert_eq!([0, 1, 4].map(|lane| tids.of(lane, 0)), [1, 2, 5]);
+        assert_eq!(tids.of(0, 1), 1_000_000_001);
+        assert_eq!(tids.of(1, 2), 1_001_000_002);
+        assert_eq!(tids.of(u32::MAX, 0), 4_000_000_000);
+        assert_eq!(tids.of(u32::MAX, 1), 4_000_000_001);
+    }
+
+    /// At every border between two ways of numbering.
+    #[test]
+    fn never_the_same_twice() {
+        let near = |border: u32| border.saturating_sub(3)..=border.saturating_add(3);
+        let lanes: BTreeSet<u32> = [0, BLOCKS, CAPTURE_TID, BLOCKS_FROM, OTHERS_FROM, u32::MAX]
+            .into_iter()
+            .flat_map(near)
+            .collect();
+        let sub_lanes: BTreeSet<u32> = near(0).chain(near(BLOCK)).collect();
+        let mut tids = Tids::new();
+        let mut given = BTreeSet::from([0, CAPTURE_TID]);
+        for lane in lanes {
+            for sub_lane in &sub_lanes {
+                let tid = tids.of(lane, *sub_lane as usize);
+                assert!(given.insert(tid), "{tid} given twice");
+            }
+        }
+    }
+}

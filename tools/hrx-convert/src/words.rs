@@ -1,0 +1,141 @@
+//! What is said of a capture to people, in words: how it ended, what is missing, how long; the line that ends a conversion.
+
+use hrx_trace_reader::{Ending, Report};
+use indicatif::HumanCount;
+
+/// How a capture ended, said at its last moment.
+pub fn ending_text(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Live => "still recording when it was read",
+        Ending::Finished => "finished by its writer",
+        Ending::WriterDied => "the writer died; this is the last moment known",
+    }
+}
+
+/// How a capture ended, said beside other things.
+pub fn ending_words(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Live => "still recording",
+        Ending::Finished => "finished",
+        Ending::WriterDied => "the writer died",
+    }
+}
+
+/// Everything that was lost besides the overwritten, which are a ring's way of life. None: nothing was.
+pub fn losses_text(report: &Report) -> Option<String> {
+    let account = &report.account;
+    let losses: Vec<String> = [
+        (account.torn, "torn"),
+        (account.skipped, "of a kind unknown to this version"),
+        (account.in_flight, "being written as the file was read"),
+        (
+            account.overtaken,
+            "overtaken by the writer as the file was read",
+        ),
+        (report.rejected, "rejected, begun before the capture"),
+        (
+            report.open_refused,
+            "not shown while running, the open table being full",
+        ),
+        (report.open_torn, "torn in the open table"),
+        (
+            report.labels_refused,
+            "without its label, the label table being full",
+        ),
+        (report.damages.len() as u64, "damaged outside the records"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{} {what}", HumanCount(count)))
+    .collect();
+    (!losses.is_empty()).then(|| losses.join("; "))
+}
+
+/// One line: events, time span, overwritten, torn, open regions, how the capture ended.
+pub fn summary(report: &Report) -> String {
+    let account = &report.account;
+    let open = report.open_regions.len();
+    let mut line = format!(
+        "{} over {} (host-observed), {} overwritten, {} torn, {}; {}",
+        counted(account.recovered, "event"),
+        duration_text(span_ns(report)),
+        HumanCount(account.overwritten),
+        HumanCount(account.torn),
+        counted(open as u64, "open region"),
+        ending_words(report.ending),
+    );
+    let beside_torn = Report {
+        account: hrx_trace_reader::Account {
+            torn: 0,
+            ..*account
+        },
+        ..report.clone()
+    };
+    if let Some(losses) = losses_text(&beside_torn) {
+        line.push_str("; besides: ");
+        line.push_str(&losses);
+    }
+    line
+}
+
+/// From the first beginning to the last moment known.
+pub fn span_ns(report: &Report) -> u64 {
+    report
+        .first_ns
+        .map_or(0, |first_ns| report.last_ns.saturating_sub(first_ns))
+}
+
+/// "1 event", "2 events".
+pub fn counted(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", HumanCount(count))
+}
+
+/// A duration in the unit that suits it, with the digits that a person reads.
+pub fn duration_text(ns: u64) -> String {
+    let seconds = ns / 1_000_000_000;
+    let thousandths =
+        |unit_ns: u64| format!("{}.{:03}", ns / unit_ns, ns % unit_ns / (unit_ns / 1_000));
+    match ns {
+        0..1_000 => format!("{ns} ns"),
+        1_000..1_000_000 => thousandths(1_000) + " µs",
+        1_000_000..1_000_000_000 => thousandths(1_000_000) + " ms",
+        1_000_000_000..120_000_000_000 => thousandths(1_000_000_000) + " s",
+        120_000_000_000..86_400_000_000_000 => format!(
+            "{}:{:02}:{:02} h",
+            seconds / 3_600,
+            seconds / 60 % 60,
+            seconds % 60
+        ),
+        _ => format!(
+            "{} d {}:{:02}:{:02} h",
+            HumanCount(seconds / 86_400),
+            seconds / 3_600 % 24,
+            seconds / 60 % 60,
+            seconds % 60
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        assert_eq!(duration_text(0), "0 ns");
+        assert_eq!(duration_text(999), "999 ns");
+        assert_eq!(duration_text(1_000), "1.000 µs");
+        assert_eq!(duration_text(12_345_678), "12.345 ms");
+        assert_eq!(duration_text(119_999_999_999), "119.999 s");
+        assert_eq!(duration_text(3_723_000_000_000), "1:02:03 h");
+        assert_eq!(duration_text(200 * 86_400_000_000_000), "200 d 0:00:00 h");
+        assert_eq!(duration_text(u64::MAX), "213,503 d 23:34:33 h");
+    }
+
+    #[test]
+    fn counts() {
+        assert_eq!(counted(1, "event"), "1 event");
+        assert_eq!(counted(4_000_000, "event"), "4,000,000 events");
+    }
+}
