@@ -1,6 +1,7 @@
 //! What the tests of the whole project share. The tests themselves stand in `tests/`, one file an idea.
 
 pub mod capture;
+pub mod crash;
 pub mod document;
 pub mod host;
 pub mod seeds;

@@ -280,10 +280,11 @@ impl Recorder {
             ..record
         }
         .sealed(&self.checksum, ring.salt);
-        slot::publish(
-            ring.slots.get(ring.slot_of(ticket)),
-            &bytemuck::cast(record),
-        );
+        let slot = ring.slots.get(ring.slot_of(ticket));
+        if slot::overtaken(slot, record.sequence, ring.claimed()) {
+            return;
+        }
+        slot::publish(slot, &bytemuck::cast(record));
     }
 
     /// A free slot of the open table, now taken; the thread's favourite first, so that threads do not share lines.
