@@ -171,13 +171,14 @@ def read_open_table(data, identity):
     regions, torn = [], 0
     for slot in range(identity["open_slots"]):
         item = take(data, identity["open_offset"] + slot * BLOCK, BLOCK)
-        *values, flags, _, kind, crc32 = RECORD.unpack(item)
+        *values, flags, open_slot, kind, crc32 = RECORD.unpack(item)
         region = {"slot": slot, **dict(zip(OPEN_FIELDS, values)), "saturated": bool(flags & FLAG_SATURATED)}
         sequence, claimed_at_begin, ring = (region.pop(name) for name in ("sequence", "claimed_at_begin", "ring"))
         if sequence in (0, SEQUENCE_TAKEN):
             continue
+        runs_here = sequence == SEQUENCE_OPEN + region["start_ns"] % 2**32 and open_slot == 1 + slot
         verifies = crc32 == checksum(item, 60, salt_of(identity, 1))
-        if sequence != SEQUENCE_OPEN + 1 + slot or not verifies or kind != KIND_OPEN or ring >= identity["ring_count"]:
+        if not runs_here or not verifies or kind != KIND_OPEN or ring >= identity["ring_count"]:
             torn += 1
         else:
             regions.append((region, ring, claimed_at_begin))

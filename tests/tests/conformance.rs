@@ -454,9 +454,10 @@ fn forge(bytes: &mut [u8], random: &mut Random) -> String {
         }
         4 | 5 => {
             let slot = random.below(u64::from(identity.open_slots.clamp(1, 3))) as u32;
+            let start_ns = random.small();
             let open = OpenRecord {
-                sequence: sequence_of(slot) + u64::from(random.below(20) == 0),
-                start_ns: random.small(),
+                sequence: sequence_of(start_ns) + u64::from(random.below(20) == 0),
+                start_ns,
                 claimed_at_begin: random.below(10),
                 copied_bytes: random.next(),
                 correlation_id: random.next(),
@@ -465,7 +466,7 @@ fn forge(bytes: &mut [u8], random: &mut Random) -> String {
                 thread_id: random.next() as u32,
                 ring: random.below(u64::from(identity.ring_count) + 1) as u32,
                 flags: random.below(8) as u8,
-                unused: 0,
+                open_slot: slot as u8 + 1 + u8::from(random.below(20) == 0),
                 kind: 1 + u16::from(random.below(20) == 0),
                 crc32: 0,
             };

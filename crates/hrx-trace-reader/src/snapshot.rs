@@ -7,7 +7,7 @@
 
 use bytemuck::Zeroable;
 use hrx_trace_format::header::{STATE_FINISHED, STATE_RECORDING};
-use hrx_trace_format::open::{KIND_OPEN, SEQUENCE_TAKEN, sequence_of};
+use hrx_trace_format::open::{KIND_OPEN, SEQUENCE_TAKEN};
 use hrx_trace_format::record::SEQUENCE_MAX;
 use hrx_trace_format::{Area, Checksum, Counters, Identity, OpenRecord};
 
@@ -144,7 +144,7 @@ fn read_open_table(
                 if record.sequence == 0 || record.sequence == SEQUENCE_TAKEN {
                     return None;
                 }
-                if record.sequence == sequence_of(slot)
+                if record.runs_in(slot)
                     && record.verifies(checksum, salt)
                     && record.kind == KIND_OPEN
                     && record.ring < identity.ring_count

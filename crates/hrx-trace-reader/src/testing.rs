@@ -99,7 +99,8 @@ impl Image {
 
     pub(crate) fn open(&mut self, slot: u32, open: OpenRecord) {
         let open = OpenRecord {
-            sequence: sequence_of(slot),
+            sequence: sequence_of(open.start_ns),
+            open_slot: slot as u8 + 1,
             kind: KIND_OPEN,
             ..open
         };

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hrx_trace_format::header::STATE_FINISHED;
-use hrx_trace_format::open::{self, KIND_OPEN, OPEN_SLOTS};
+use hrx_trace_format::open::{KIND_OPEN, OPEN_SLOTS, sequence_of};
 use hrx_trace_format::record::FLAG_SATURATED;
 use hrx_trace_format::{Checksum, OpenRecord, Record};
 use hrx_trace_reader::Trace;
@@ -167,7 +167,7 @@ impl Recorder {
         };
         let described = event.record();
         let open = OpenRecord {
-            sequence: open::sequence_of(taken as u32),
+            sequence: sequence_of(start_ns),
             start_ns,
             // After the slot was taken: see the proof in `hrx_trace_format::open`.
             claimed_at_begin: self.rings[ring].claimed().load(Ordering::Relaxed),
@@ -178,7 +178,7 @@ impl Recorder {
             thread_id: thread.id,
             ring: ring as u32,
             flags: described.flags & FLAG_SATURATED,
-            unused: 0,
+            open_slot: taken as u8 + 1,
             kind: KIND_OPEN,
             crc32: 0,
         }

@@ -100,7 +100,8 @@ impl Capture {
 
     /// A region that runs.
     pub fn open(&mut self, slot: u32, mut open: OpenRecord) -> &mut Self {
-        open.sequence = sequence_of(slot);
+        open.sequence = sequence_of(open.start_ns);
+        open.open_slot = slot as u8 + 1;
         open.kind = KIND_OPEN;
         open.claimed_at_begin = self.claimed[open.ring as usize];
         let at = self.identity.open_slot(slot) as usize;
