@@ -39,6 +39,16 @@ pub struct Chrome<Sink> {
     names: Names,
     /// By capture.
     processes: Vec<Process>,
+    form: Form,
+}
+
+/// What a document is as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// An object, with what is to be said of the captures beside the events.
+    Object,
+    /// The events alone: Perfetto opens it wherever it is cut. What is to be said stands on the timeline.
+    Array,
 }
 
 /// What one capture is to a viewer.
@@ -60,16 +70,31 @@ impl Process {
 }
 
 impl<Sink: Write> Chrome<Sink> {
-    /// Prepares the head.
+    /// A document that is read when it is whole.
     pub fn new(captures: &Captures, sink: Sink) -> Self {
+        Self::of_form(Form::Object, captures, sink)
+    }
+
+    /// A document that may be read before it is whole.
+    pub fn following(captures: &Captures, sink: Sink) -> Self {
+        Self::of_form(Form::Array, captures, sink)
+    }
+
+    /// Prepares the head.
+    fn of_form(form: Form, captures: &Captures, sink: Sink) -> Self {
         let mut chrome = Self {
             sink,
             buffer: Vec::with_capacity(CHUNK_BYTES + (64 << 10)),
             names: Names::default(),
             processes: captures.iter().map(Process::new).collect(),
+            form,
         };
-        let head =
-            format!(r#"{{"displayTimeUnit":"ns","measurement":"{MEASUREMENT}","traceEvents":["#);
+        let head = match form {
+            Form::Object => {
+                format!(r#"{{"displayTimeUnit":"ns","measurement":"{MEASUREMENT}","traceEvents":["#)
+            }
+            Form::Array => "[".to_owned(),
+        };
         chrome.buffer.extend_from_slice(head.as_bytes());
         for capture in captures.iter() {
             let pid = capture.pid;
@@ -160,8 +185,20 @@ impl<Sink: Write> Writer for Chrome<Sink> {
             );
             self.marks(capture, &outcome.report);
         }
+        let merged = Merged::new(captures, outcomes);
+        if self.form == Form::Array {
+            let origin = captures.origin();
+            let last_ns = outcomes.iter().map(|outcome| outcome.report.last_ns);
+            let mut facts = serde_json::to_value(&merged)?;
+            facts["measurement"] = MEASUREMENT.into();
+            let name = "metadata of the whole trace (host-observed)";
+            let last_ns = last_ns.max().unwrap_or_default();
+            self.mark(origin.pid, CAPTURE_TID, last_ns, name, facts);
+            self.buffer.extend_from_slice(b"\n]\n");
+            return self.flush();
+        }
         self.buffer.extend_from_slice(b"\n],");
-        let facts = serde_json::to_string(&Merged::new(captures, outcomes))?;
+        let facts = serde_json::to_string(&merged)?;
         // The same members at the top level and inside `metadata`.
         let members = &facts[1..facts.len() - 1];
         self.buffer.extend_from_slice(members.as_bytes());
@@ -426,6 +463,7 @@ mod tests {
 
     use super::{Chrome, *};
     use crate::capture::{Capture, region, running};
+    use crate::filter::{Filter, Selection};
     use crate::format;
     use hrx_trace_reader::Trace;
 
@@ -433,7 +471,8 @@ mod tests {
         let captures = Captures::of_bytes([capture.bytes()]);
         let mut document = Vec::new();
         let chrome = Chrome::new(&captures, &mut document);
-        format::write_all(&captures, chrome, true).expect("memory");
+        let mut everything = Filter::new(&Selection::default(), &captures).expect("a filter");
+        format::write_all(&captures, &mut everything, chrome, true).expect("memory");
         (captures, document)
     }
 
@@ -758,7 +797,7 @@ mod tests {
         }
         let report = captures[0].trace.report();
         chrome
-            .finish(&captures, &[Outcome { report }])
+            .finish(&captures, &[Outcome::new(report)])
             .expect("memory");
         let document = parse(&document);
         for (i, event) in of_phase(&document, "X").iter().enumerate() {
