@@ -194,7 +194,7 @@ impl Filter {
     }
 
     /// Nothing that ended before this is shown.
-    pub fn from_ns(&self) -> u64 {
+    pub fn since_ns(&self) -> u64 {
         self.from_ns
     }
 

@@ -45,7 +45,7 @@ pub fn follow(
     let mut followed: Vec<(Follower, Sieve)> = captures
         .iter()
         .map(|capture| {
-            let reading = capture.reading(filter.from_ns(), count);
+            let reading = capture.reading(filter.since_ns(), count);
             let follower = Follower::new(&capture.trace, reading);
             (follower, Sieve::default())
         })

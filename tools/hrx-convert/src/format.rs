@@ -104,7 +104,7 @@ pub fn write_all(
     quiet: bool,
 ) -> io::Result<Vec<Outcome>> {
     let mut sieves = vec![Sieve::default(); captures.len()];
-    let mut events = captures.events(filter.from_ns());
+    let mut events = captures.events(filter.since_ns());
     for (index, event) in Watched::new(events.by_ref(), quiet) {
         sieves[index].pass(filter, &mut writer, &captures[index], &event)?;
     }

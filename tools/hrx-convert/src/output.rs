@@ -261,14 +261,14 @@ impl Drop for Background {
 
 enum Sink {
     Plain(File),
-    Gzip(GzEncoder<File>),
+    Gzip(Box<GzEncoder<File>>),
 }
 
 impl Sink {
     fn new(file: File, gzip: bool) -> Self {
         match gzip {
             false => Self::Plain(file),
-            true => Self::Gzip(GzEncoder::new(file, LEVEL)),
+            true => Self::Gzip(Box::new(GzEncoder::new(file, LEVEL))),
         }
     }
 
