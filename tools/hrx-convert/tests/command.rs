@@ -1,16 +1,14 @@
 //! The command as its users meet it: the real binary on real files.
 
-mod common;
-
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use common::{Capture, region, running};
 use hrx_trace_format::header::{COUNTERS_OFFSET, VERSION_MAJOR};
 use hrx_trace_format::{Checksum, OpenRecord, Record};
+use hrx_trace_tests::capture::{Capture, region, running};
 use serde_json::Value;
 use tempfile::TempDir;
 
