@@ -96,9 +96,13 @@ impl Run {
 struct Trace(Value);
 
 impl Trace {
+    /// Regions, without the marks.
     fn events(&self, phase: &str) -> impl Iterator<Item = &Value> {
         let events = self.0["traceEvents"].as_array().expect("an array");
-        events.iter().filter(move |event| event["ph"] == phase)
+        let regions = events
+            .iter()
+            .filter(|event| event["cat"] != "hrx.capture.host-observed");
+        regions.filter(move |event| event["ph"] == phase)
     }
 
     /// What is shown of each item: "label" or "label: status", in order of completion.

@@ -6,7 +6,7 @@
 //! - times are microseconds since the capture's start with exactly three decimals, made of integers; `displayTimeUnit` is "ns";
 //! - pid is the writer's; tids are above 0 and below 2^32; two regions of one tid are apart or properly nested (see [`crate::lanes`]);
 //! - a region that never completed is a `B` without an `E`, written last, with a mark at the last moment known, so that it has a length
-//!   in chrome://tracing too; the marks of the capture itself stand on a track of their own;
+//!   in chrome://tracing and speedscope too; the marks of the capture itself stand on a track of their own;
 //! - the label "host-observed" and the losses stand at the top level, in `metadata`, and on the timeline.
 
 use std::io::{self, Write};
@@ -28,6 +28,11 @@ const CHUNK_BYTES: usize = 256 << 10;
 const NAMES_BYTES_MAX: usize = 8 << 20;
 /// Tracks of a lane that have a sort index of their own. chrome://tracing goes by it; Perfetto by the tid.
 const SORTED_SUB_LANES: u64 = 1 << 10;
+
+/// A mark that is nothing else.
+const INSTANT: &str = r#""ph":"i","s":"t""#;
+/// A mark that also ends what speedscope shows of an unfinished region: at its track's last slice, and instants are none there.
+const LAST_SLICE: &str = r#""ph":"X","dur":0.000"#;
 
 /// The category of marks: what is said of the capture, not a region of it.
 const MARK: &str = "hrx.capture.host-observed";
@@ -205,6 +210,7 @@ impl<'trace, Sink: Write> Chrome<'trace, Sink> {
         places.dedup_by_key(|place| place.tid);
         for place in places {
             self.mark(
+                LAST_SLICE,
                 place.tid,
                 last_ns,
                 "unfinished at the last known moment (host-observed)",
@@ -223,6 +229,7 @@ impl<'trace, Sink: Write> Chrome<'trace, Sink> {
         };
         let begin_ns = report.first_ns.unwrap_or_default();
         self.mark(
+            INSTANT,
             CAPTURE_TID,
             begin_ns,
             &begin,
@@ -231,14 +238,21 @@ impl<'trace, Sink: Write> Chrome<'trace, Sink> {
         if self.several_rings && overwritten > 0 {
             let complete =
                 "complete: from here on nothing was overwritten in any ring (host-observed)";
-            self.mark(CAPTURE_TID, report.complete_since_ns, complete, json!({}));
+            self.mark(
+                INSTANT,
+                CAPTURE_TID,
+                report.complete_since_ns,
+                complete,
+                json!({}),
+            );
         }
         if let Some(losses) = losses_text(report) {
             let losses = format!("losses: {losses} (host-observed)");
-            self.mark(CAPTURE_TID, report.last_ns, &losses, json!({}));
+            self.mark(INSTANT, CAPTURE_TID, report.last_ns, &losses, json!({}));
         }
         let end = format!("end: {} (host-observed)", ending_text(report.ending));
         self.mark(
+            INSTANT,
             CAPTURE_TID,
             report.last_ns,
             &end,
@@ -246,12 +260,11 @@ impl<'trace, Sink: Write> Chrome<'trace, Sink> {
         );
     }
 
-    fn mark(&mut self, tid: u32, at_ns: u64, name: &str, args: Value) {
-        let mut at = Vec::new();
-        push_microseconds(&mut at, at_ns.min(SHOWN_NS_MAX));
-        self.buffer
-            .extend_from_slice(b",\n{\"ph\":\"i\",\"s\":\"t\",\"ts\":");
-        self.buffer.extend_from_slice(&at);
+    fn mark(&mut self, kind: &str, tid: u32, at_ns: u64, name: &str, args: Value) {
+        self.buffer.extend_from_slice(b",\n{");
+        self.buffer.extend_from_slice(kind.as_bytes());
+        self.buffer.extend_from_slice(b",\"ts\":");
+        push_microseconds(&mut self.buffer, at_ns.min(SHOWN_NS_MAX));
         self.buffer.push(b',');
         let rest = json!({"name": name, "cat": MARK, "pid": self.pid, "tid": tid, "args": args})
             .to_string();
@@ -416,7 +429,13 @@ mod tests {
 
     fn of_phase<'a>(document: &'a Value, phase: &str) -> Vec<&'a Value> {
         let events = document["traceEvents"].as_array().expect("an array");
-        events.iter().filter(|event| event["ph"] == phase).collect()
+        let regions = events.iter().filter(|event| event["cat"] != MARK);
+        regions.filter(|event| event["ph"] == phase).collect()
+    }
+
+    fn marks(document: &Value) -> Vec<&Value> {
+        let events = document["traceEvents"].as_array().expect("an array");
+        events.iter().filter(|event| event["cat"] == MARK).collect()
     }
 
     /// The plain writer: the completed regions of a document as values, field by field.
@@ -598,7 +617,7 @@ mod tests {
 {"args":{"sort_index":2049},"name":"thread_sort_index","ph":"M","pid":4242,"tid":1001000001},
 {"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed) [failed]","pid":4242,"tid":1001000001,"ts":2.000,"dur":4.000,"args":{"lane":1,"copied_bytes":0,"failed":true,"status":5,"thread_id":99,"sequence":3}},
 {"ph":"B","cat":"hrx.host-observed","name":"gemm (host-observed) [unfinished]","pid":4242,"tid":2,"ts":6.500,"args":{"copied_bytes":0,"correlation_id":8,"lane":1,"running_ns":0,"thread_id":99,"unfinished":true}},
-{"ph":"i","s":"t","ts":6.500,"args":{},"cat":"hrx.capture.host-observed","name":"unfinished at the last known moment (host-observed)","pid":4242,"tid":2},
+{"ph":"X","dur":0.000,"ts":6.500,"args":{},"cat":"hrx.capture.host-observed","name":"unfinished at the last known moment (host-observed)","pid":4242,"tid":2},
 {"ph":"i","s":"t","ts":1.000,"args":{"overwritten":1},"cat":"hrx.capture.host-observed","name":"begin: 1 older event overwritten (host-observed)","pid":4242,"tid":999999999},
 {"ph":"i","s":"t","ts":6.500,"args":{"ending":"writer-died"},"cat":"hrx.capture.host-observed","name":"end: the writer died; this is the last moment known (host-observed)","pid":4242,"tid":999999999}"#
         );
@@ -649,7 +668,7 @@ mod tests {
             ]
         );
         // Each track of an unfinished region reaches to the last moment.
-        let marks = of_phase(&document, "i");
+        let marks = marks(&document);
         let tids: Vec<_> = marks
             .iter()
             .filter_map(|mark| mark["tid"].as_u64())
@@ -664,7 +683,7 @@ mod tests {
         capture.counters.rejected = 1_234;
         let (_, document) = convert(&capture);
         let document = parse(&document);
-        let marks = of_phase(&document, "i");
+        let marks = marks(&document);
         let names: Vec<_> = marks
             .iter()
             .filter_map(|mark| mark["name"].as_str())
@@ -696,7 +715,7 @@ mod tests {
             .collect();
         assert_eq!(rings, [0, 1]);
         assert_eq!(document["rings"][1]["overwritten"], 1);
-        let complete = of_phase(&document, "i")[1];
+        let complete = marks(&document)[1];
         assert_eq!(complete["ts"], 3.5);
         assert_eq!(
             complete["name"],
