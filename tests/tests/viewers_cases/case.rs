@@ -77,11 +77,11 @@ impl Case {
         self
     }
 
-    /// Interns a label that is shown as it is.
+    /// Interns a label.
     pub fn label(&mut self, text: &str) -> u32 {
         let label_id = self.capture.label(text);
         let shown = if text.is_empty() { UNLABELLED } else { text };
-        self.labels.insert(label_id, shown.to_owned());
+        self.labels.insert(label_id, shown.replace('\0', "␀"));
         label_id
     }
 
@@ -204,7 +204,7 @@ impl Case {
                 correlation_id: open.correlation_id,
                 thread_id: open.thread_id,
                 lane: open.lane,
-                flags: open.flags as u8,
+                flags: open.flags,
                 ..region(0, 0, 0)
             })
         });

@@ -83,15 +83,15 @@ struct View {
     name: fn(&str) -> String,
 }
 
-/// The trace processor takes the escapes of control characters in JSON for text.
+/// The trace processor takes the escapes of JSON for text, unless a quote is among them.
 const PERFETTO_OF_JSON: View = View {
     tolerance_ns: |_| 0,
     name: |name| {
-        let shown = name.chars().map(|character| match character {
-            '\0'..='\u{1f}' => json!(character).to_string().replace('"', ""),
-            _ => character.to_string(),
-        });
-        shown.collect()
+        if name.contains('"') {
+            return name.to_owned();
+        }
+        let quoted = json!(name).to_string();
+        quoted[1..quoted.len() - 1].to_owned()
     },
 };
 
@@ -164,7 +164,7 @@ fn assert_shows(case: &Case, output: &Output, view: &View, slices: &[Shown]) {
     for (expected, shown) in expected_rows.iter().zip(&shown_rows) {
         let near = |expected: i64, shown: i64| {
             let expected_ns = expected.unsigned_abs();
-            let most = output.tolerance_ns(expected_ns) + (view.tolerance_ns)(expected_ns);
+            let most = (output.tolerance_ns)(expected_ns) + (view.tolerance_ns)(expected_ns);
             expected.abs_diff(shown) <= most
         };
         let (start_ns, duration_ns) = expected.1;
@@ -234,7 +234,7 @@ fn assert_marks(case: &Case, what: &str, output: &Output, marks: &[&Shown], view
         let shown = mark(prefix).unwrap_or_else(|| panic!("{what}: no mark {prefix}"));
         assert_eq!(&shown.name, name, "{what}");
         let at_ns = (*at_ns).min(output.shown_ns_max);
-        let most = output.tolerance_ns(at_ns) + (view.tolerance_ns)(at_ns);
+        let most = (output.tolerance_ns)(at_ns) + (view.tolerance_ns)(at_ns);
         assert!(
             shown.start_ns.abs_diff(at_ns as i64) <= most,
             "{what}: {shown:?} is not at {at_ns}"

@@ -5,10 +5,9 @@ use hrx_trace_format::{Geometry, OpenRecord, Record};
 use hrx_trace_tests::capture::{region, running};
 
 use crate::case::Case;
+use crate::output::{JSON_EXACT_NS_MAX, JSON_LATE_NS};
 
 const DAY_NS: u64 = 86_400_000_000_000;
-/// JSON's times are exact up to here, 101.8 days.
-const JSON_EXACT_NS: u64 = (1 << 43) * 1_000;
 
 /// All of them. The order is that of the file.
 pub fn cases() -> Vec<Case> {
@@ -144,14 +143,19 @@ fn zero_durations() -> Case {
     )
 }
 
-/// JSON's times are exact up to 101.8 days and at most 1 ns off up to 203.
+/// Around every moment from which on viewers of JSON round times.
 fn two_hundred_days() -> Case {
-    let mut case = Case::new("two-hundred-days", 400);
+    let mut case = Case::new("two-hundred-days", 500);
     let ends = [
         DAY_NS,
+        JSON_LATE_NS.start,
+        JSON_LATE_NS.start + 60,
+        51 * DAY_NS,
+        JSON_LATE_NS.end,
+        JSON_LATE_NS.end + 60,
         100 * DAY_NS,
-        JSON_EXACT_NS,
-        JSON_EXACT_NS + 60,
+        JSON_EXACT_NS_MAX,
+        JSON_EXACT_NS_MAX + 60,
         150 * DAY_NS,
         200 * DAY_NS,
     ];
@@ -209,6 +213,11 @@ fn labels() -> Case {
         "</script><!--",
         "{{template}} %s ${x} '; drop table slice; --",
         " spaces ",
+        r"C:\dir\",
+        "\\\"",
+        "both \" \\ and \u{1}",
+        "nothing \0 there",
+        "\" nothing \0 there",
         "",
         "[failed]",
     ];
@@ -412,7 +421,7 @@ fn saturated() -> Case {
         });
     }
     case.open(OpenRecord {
-        flags: FLAG_SATURATED.into(),
+        flags: FLAG_SATURATED,
         ..running(u32::MAX, u64::MAX)
     });
     case

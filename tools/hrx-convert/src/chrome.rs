@@ -2,8 +2,11 @@
 //!
 //! One object, streamed: a head with the label, an event a line, and behind them, where the losses are known, everything there is to say of the
 //! capture. What these viewers require, and what holds here for every input:
-//! - strictly valid JSON in raw UTF-8; names never empty; control characters escaped; whatever exceeds 2^53 is a string;
-//! - times are microseconds since the capture's start with exactly three decimals, made of integers; `displayTimeUnit` is "ns";
+//! - strictly valid JSON in raw UTF-8; names never empty; control characters escaped, but for NUL, which is shown as ␀ (Perfetto ends a name
+//!   there); no string of an event ends in a backslash (Perfetto takes the quote behind it for escaped); whatever exceeds 2^53 is a string;
+//! - times are microseconds since the capture's start with exactly three decimals, made of integers; `displayTimeUnit` is "ns". Perfetto
+//!   reads them to the nanosecond up to 2^43 µs, 101.8 days, except on the 52nd day (2^42 µs to 2^52 ns), where a quarter comes out a
+//!   nanosecond late; up to twice 2^43 µs they are within a nanosecond, and twice as far off with every further doubling;
 //! - pid is the writer's; tids are above 0 and below 2^32; two regions of one tid are apart or properly nested (see [`crate::lanes`]);
 //! - a region that never completed is a `B` without an `E`, written last, with a mark at the last moment known, so that it has a length
 //!   in chrome://tracing and speedscope too; the marks of the capture itself stand on a track of their own;
@@ -377,6 +380,8 @@ impl Names {
             Label::Unreadable => (trace.name(label_id), false),
             Label::Text(_) | Label::None => (trace.name(label_id), true),
         };
+        // Perfetto ends a name at its first NUL.
+        let name = name.replace('\0', "\u{2400}");
         let quoted = Value::from(format!("{name} (host-observed)")).to_string();
         let escaped = &quoted.as_bytes()[1..quoted.len() - 1];
         line.extend_from_slice(escaped);
@@ -486,7 +491,7 @@ mod tests {
                 let end_ns = event.end_ns().min(1 << 62);
                 let label = match trace.name(event.label_id) {
                     name if name.is_empty() => UNLABELLED.to_owned(),
-                    name => name.into_owned(),
+                    name => name.replace('\0', "␀"),
                 };
                 let failed = if event.failed { " [failed]" } else { "" };
                 let mut args = BTreeMap::from([
