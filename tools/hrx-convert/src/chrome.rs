@@ -2,11 +2,14 @@
 //!
 //! One object, streamed: a head with the label, an event a line, and behind them, where the losses are known, everything there is to say of the
 //! capture. What these viewers require, and what holds here for every input:
-//! - strictly valid JSON in raw UTF-8; names never empty; control characters escaped; whatever exceeds 2^53 is a string;
-//! - times are microseconds since the capture's start with exactly three decimals, made of integers; `displayTimeUnit` is "ns";
+//! - strictly valid JSON in raw UTF-8; names never empty; control characters escaped, but for NUL, which is shown as ␀ (Perfetto ends a name
+//!   there); no string of an event ends in a backslash (Perfetto takes the quote behind it for escaped); whatever exceeds 2^53 is a string;
+//! - times are microseconds since the capture's start with exactly three decimals, made of integers; `displayTimeUnit` is "ns". Perfetto
+//!   reads them to the nanosecond up to 2^43 µs, 101.8 days, except on the 52nd day (2^42 µs to 2^52 ns), where a quarter comes out a
+//!   nanosecond late; up to twice 2^43 µs they are within a nanosecond, and twice as far off with every further doubling;
 //! - pid is the writer's; tids are above 0 and below 2^32; two regions of one tid are apart or properly nested (see [`crate::lanes`]);
 //! - a region that never completed is a `B` without an `E`, written last, with a mark at the last moment known, so that it has a length
-//!   in chrome://tracing too; the marks of the capture itself stand on a track of their own;
+//!   in chrome://tracing and speedscope too; the marks of the capture itself stand on a track of their own;
 //! - the label "host-observed" and the losses stand at the top level, in `metadata`, and on the timeline;
 //! - arrows are bound to their slices by members of the slices themselves (`bind_id`, `flow_in`, `flow_out`), so that none can bind to another;
 //! - `cname` is a colour that chrome://tracing knows, for it throws at any other.
@@ -32,6 +35,11 @@ use crate::tids::CAPTURE_TID;
 const CHUNK_BYTES: usize = 256 << 10;
 /// Tracks of a lane that have a sort index of their own. chrome://tracing goes by it; Perfetto by the tid.
 const SORTED_SUB_LANES: u64 = 1 << 10;
+
+/// A mark that is nothing else.
+const INSTANT: &str = r#""ph":"i","s":"t""#;
+/// A mark that also ends what speedscope shows of an unfinished region: at its track's last slice, and instants are none there.
+const LAST_SLICE: &str = r#""ph":"X","dur":0.000"#;
 
 /// Writes captures as one document of Chrome's trace JSON.
 pub struct Chrome<Sink> {
@@ -181,7 +189,14 @@ impl<Sink: Write> Writer for Chrome<Sink> {
             );
             if !self.extras.no_marks {
                 for mark in marks::of(capture, &outcome.report) {
-                    self.mark(capture.pid, CAPTURE_TID, mark.at_ns, &mark.name, &mark.args);
+                    self.mark(
+                        INSTANT,
+                        capture.pid,
+                        CAPTURE_TID,
+                        mark.at_ns,
+                        &mark.name,
+                        &mark.args,
+                    );
                 }
             }
             self.counters(capture);
@@ -249,6 +264,7 @@ impl<Sink: Write> Chrome<Sink> {
         places.dedup_by_key(|place| place.tid);
         for place in places {
             self.mark(
+                LAST_SLICE,
                 capture.pid,
                 place.tid,
                 last_ns,
@@ -277,12 +293,11 @@ impl<Sink: Write> Chrome<Sink> {
         }
     }
 
-    fn mark(&mut self, pid: u32, tid: u32, at_ns: u64, name: &str, args: &Value) {
-        let mut at = Vec::new();
-        push_microseconds(&mut at, at_ns.min(SHOWN_NS_MAX));
-        self.buffer
-            .extend_from_slice(b",\n{\"ph\":\"i\",\"s\":\"t\",\"ts\":");
-        self.buffer.extend_from_slice(&at);
+    fn mark(&mut self, kind: &str, pid: u32, tid: u32, at_ns: u64, name: &str, args: &Value) {
+        self.buffer.extend_from_slice(b",\n{");
+        self.buffer.extend_from_slice(kind.as_bytes());
+        self.buffer.extend_from_slice(b",\"ts\":");
+        push_microseconds(&mut self.buffer, at_ns.min(SHOWN_NS_MAX));
         self.buffer.push(b',');
         self.push_members(
             &json!({"name": name, "cat": marks::CATEGORY, "pid": pid, "tid": tid, "args": args}),
@@ -434,7 +449,18 @@ mod tests {
 
     fn of_phase<'a>(document: &'a Value, phase: &str) -> Vec<&'a Value> {
         let events = document["traceEvents"].as_array().expect("an array");
-        events.iter().filter(|event| event["ph"] == phase).collect()
+        let regions = events
+            .iter()
+            .filter(|event| event["cat"] != marks::CATEGORY);
+        regions.filter(|event| event["ph"] == phase).collect()
+    }
+
+    fn marks(document: &Value) -> Vec<&Value> {
+        let events = document["traceEvents"].as_array().expect("an array");
+        events
+            .iter()
+            .filter(|event| event["cat"] == marks::CATEGORY)
+            .collect()
     }
 
     /// The plain writer: the completed regions of a document as values, field by field. Its chains forget nothing.
@@ -458,7 +484,7 @@ mod tests {
                 let end_ns = event.end_ns().min(1 << 62);
                 let label = match trace.name(event.label_id) {
                     name if name.is_empty() => UNLABELLED.to_owned(),
-                    name => name.into_owned(),
+                    name => name.replace('\0', "␀"),
                 };
                 let failed = if event.failed { " [failed]" } else { "" };
                 let mut args = BTreeMap::from([
@@ -639,7 +665,7 @@ mod tests {
 {"args":{"sort_index":2049},"name":"thread_sort_index","ph":"M","pid":4242,"tid":1001000001},
 {"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed) [failed]","pid":4242,"tid":1001000001,"ts":2.000,"dur":4.000,"cname":"terrible","args":{"lane":1,"copied_bytes":0,"failed":true,"status":5,"thread_id":99,"sequence":3}},
 {"ph":"B","cat":"hrx.host-observed","name":"gemm (host-observed) [unfinished]","pid":4242,"tid":2,"ts":6.500,"args":{"copied_bytes":0,"correlation_id":8,"lane":1,"running_ns":0,"thread_id":99,"unfinished":true}},
-{"ph":"i","s":"t","ts":6.500,"args":{},"cat":"hrx.capture.host-observed","name":"unfinished at the last known moment (host-observed)","pid":4242,"tid":2},
+{"ph":"X","dur":0.000,"ts":6.500,"args":{},"cat":"hrx.capture.host-observed","name":"unfinished at the last known moment (host-observed)","pid":4242,"tid":2},
 {"ph":"i","s":"t","ts":1.000,"args":{"overwritten":1},"cat":"hrx.capture.host-observed","name":"begin: 1 older event overwritten (host-observed)","pid":4242,"tid":999999999},
 {"ph":"i","s":"t","ts":6.500,"args":{"ending":"writer-died"},"cat":"hrx.capture.host-observed","name":"end: the writer died; this is the last moment known (host-observed)","pid":4242,"tid":999999999},
 {"ph":"C","ts":0.000,"args":{"GB/s":11523069409050.309},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
@@ -694,7 +720,7 @@ mod tests {
             ]
         );
         // Each track of an unfinished region reaches to the last moment.
-        let marks = of_phase(&document, "i");
+        let marks = marks(&document);
         let tids: Vec<_> = marks
             .iter()
             .filter_map(|mark| mark["tid"].as_u64())
@@ -709,7 +735,7 @@ mod tests {
         capture.counters.rejected = 1_234;
         let (_, document) = convert(&capture);
         let document = parse(&document);
-        let marks = of_phase(&document, "i");
+        let marks = marks(&document);
         let names: Vec<_> = marks
             .iter()
             .filter_map(|mark| mark["name"].as_str())
@@ -741,7 +767,7 @@ mod tests {
             .collect();
         assert_eq!(rings, [0, 1]);
         assert_eq!(document["rings"][1]["overwritten"], 1);
-        let complete = of_phase(&document, "i")[1];
+        let complete = marks(&document)[1];
         assert_eq!(complete["ts"], 3.5);
         assert_eq!(
             complete["name"],

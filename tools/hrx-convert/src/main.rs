@@ -22,8 +22,7 @@ mod tids;
 mod words;
 
 #[cfg(test)]
-#[path = "../tests/common/mod.rs"]
-mod capture;
+use hrx_trace_tests::capture;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

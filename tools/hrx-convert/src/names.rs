@@ -1,5 +1,7 @@
 //! The names of regions, rendered once for each label.
 
+use std::borrow::Cow;
+
 use hrx_trace_format::UNLABELLED;
 use hrx_trace_reader::Label;
 
@@ -39,7 +41,7 @@ impl Names {
     #[cold]
     fn render(&mut self, line: &mut Vec<u8>, capture: &Capture, label_id: u32) {
         let begin = line.len();
-        (self.render)(&name_of(capture, label_id), line);
+        (self.render)(&shown(capture, label_id), line);
         // Ids that cannot be believed are any number.
         if capture.trace.label(label_id) == Label::Unreadable {
             return;
@@ -64,9 +66,17 @@ impl Names {
 }
 
 /// What a region is called; never empty.
-pub fn name_of(capture: &Capture, label_id: u32) -> std::borrow::Cow<'_, str> {
+pub fn name_of(capture: &Capture, label_id: u32) -> Cow<'_, str> {
     match capture.trace.name(label_id) {
         name if name.is_empty() => UNLABELLED.into(),
+        name => name,
+    }
+}
+
+/// The same, as viewers are given it: Perfetto ends a name at its first NUL.
+pub fn shown(capture: &Capture, label_id: u32) -> Cow<'_, str> {
+    match name_of(capture, label_id) {
+        name if name.contains('\0') => name.replace('\0', "\u{2400}").into(),
         name => name,
     }
 }

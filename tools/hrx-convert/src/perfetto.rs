@@ -17,6 +17,7 @@
 
 mod messages;
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use hrx_trace_format::MEASUREMENT;
@@ -42,7 +43,7 @@ use crate::flows::{Flows, mixed};
 use crate::format::{Followed, Outcome, Writer};
 use crate::lanes::{Lanes, Place, SHOWN_NS_MAX, Times};
 use crate::marks;
-use crate::names::name_of;
+use crate::names::shown;
 
 /// Written out once so many bytes have gathered.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -349,25 +350,22 @@ impl<Sink: Write> Writer for Perfetto<Sink> {
         for (capture, outcome) in captures.iter().zip(outcomes) {
             let report = &outcome.report;
             // The newest is placed first, so that those that began before it can go around it.
+            let mut tracks = BTreeSet::new();
             for region in report.open_regions.iter().rev() {
-                self.open_region(capture, region, report.last_ns)?;
+                tracks.insert(self.open_region(capture, region, report.last_ns)?);
+            }
+            for track in tracks {
+                self.mark(
+                    track,
+                    report.last_ns,
+                    marks::UNFINISHED.to_owned(),
+                    &Value::Null,
+                )?;
             }
             if !self.extras.no_marks {
                 let uuid = self.processes[capture.index].uuid(TrackOf::Capture);
                 for mark in marks::of(capture, report) {
-                    let arg = |(name, value): (&String, &Value)| annotation(name, value);
-                    let args = mark.args.as_object().into_iter().flatten().map(arg);
-                    self.event_at(
-                        mark.at_ns,
-                        TrackEvent {
-                            categories: vec![marks::CATEGORY.to_owned()],
-                            name: Some(mark.name),
-                            r#type: Some(INSTANT),
-                            track_uuid: Some(uuid),
-                            debug_annotations: args.collect(),
-                            ..TrackEvent::default()
-                        },
-                    )?;
+                    self.mark(uuid, mark.at_ns, mark.name, &mark.args)?;
                 }
             }
             self.counters(capture)?;
@@ -392,12 +390,30 @@ enum Name {
 }
 
 impl<Sink: Write> Perfetto<Sink> {
+    /// Says something of a moment on a track.
+    fn mark(&mut self, track_uuid: u64, at_ns: u64, name: String, args: &Value) -> io::Result<()> {
+        let arg = |(name, value): (&String, &Value)| annotation(name, value);
+        let args = args.as_object().into_iter().flatten().map(arg).collect();
+        self.event_at(
+            at_ns,
+            TrackEvent {
+                categories: vec![marks::CATEGORY.to_owned()],
+                name: Some(name),
+                r#type: Some(INSTANT),
+                track_uuid: Some(track_uuid),
+                debug_annotations: args,
+                ..TrackEvent::default()
+            },
+        )
+    }
+
+    /// Begins a region that never ends, and gives its track.
     fn open_region(
         &mut self,
         capture: &Capture,
         region: &OpenRegion,
         last_ns: u64,
-    ) -> io::Result<()> {
+    ) -> io::Result<u64> {
         let start_ns = region.start_ns.min(SHOWN_NS_MAX);
         let place = self.place(capture, region.lane, start_ns, None)?;
         let process = &self.processes[capture.index];
@@ -418,7 +434,7 @@ impl<Sink: Write> Perfetto<Sink> {
         if region.saturated {
             args.push(arg(Arg::Saturated, true.into()));
         }
-        let name = name_of(capture, region.label_id);
+        let name = shown(capture, region.label_id);
         self.event_at(
             region.start_ns,
             TrackEvent {
@@ -429,7 +445,8 @@ impl<Sink: Write> Perfetto<Sink> {
                 debug_annotations: args,
                 ..TrackEvent::default()
             },
-        )
+        )?;
+        Ok(uuid)
     }
 
     /// How fast each lane copied.
@@ -573,7 +590,7 @@ impl<Sink: Write> Perfetto<Sink> {
         iid: u64,
     ) -> io::Result<Name> {
         let failed = if failed { " [failed]" } else { "" };
-        let name = format!("{} (host-observed){failed}", name_of(capture, label_id));
+        let name = format!("{} (host-observed){failed}", shown(capture, label_id));
         // Ids that cannot be believed are any number.
         if capture.trace.label(label_id) == Label::Unreadable {
             return Ok(Name::Inline(name));
@@ -773,4 +790,297 @@ fn put_packet(
     }
     out.put_slice(&track.of_sequence);
     put_bytes(out, field::PACKET_TRACK_EVENT, event);
+}
+
+#[cfg(test)]
+mod tests {
+    use hrx_trace_format::{Geometry, OpenRecord, Record};
+
+    use super::messages::Trace;
+    use super::*;
+    use crate::capture::{Capture as Made, region, running};
+    use crate::format::write_all;
+
+    fn convert(made: &[&Made], extras: Extras) -> (Vec<u8>, Vec<TracePacket>) {
+        let captures = Captures::new(
+            (0..)
+                .zip(made)
+                .map(|(index, made): (u32, _)| {
+                    let trace = hrx_trace_reader::Trace::from_bytes(made.bytes());
+                    (format!("{index}.hrxt").into(), trace.expect("a trace"))
+                })
+                .collect(),
+        );
+        let mut bytes = Vec::new();
+        let perfetto = Perfetto::new(&captures, extras, &mut bytes).expect("memory");
+        write_all(&captures, perfetto, true).expect("memory");
+        let trace = Trace::decode(&*bytes).expect("a trace of Perfetto's");
+        (bytes, trace.packet)
+    }
+
+    /// The events of sequences other than the head's: what each packet says, and when on CLOCK_MONOTONIC.
+    fn events(packets: &[TracePacket]) -> Vec<(u32, u64, &TrackEvent)> {
+        let mut clocks = std::collections::BTreeMap::new();
+        let mut events = Vec::new();
+        for packet in packets {
+            let sequence = packet.trusted_packet_sequence_id.expect("a sequence");
+            if sequence == HEAD_SEQUENCE {
+                continue;
+            }
+            let flags = packet.sequence_flags.expect("flags");
+            if let Some(snapshot) = &packet.clock_snapshot {
+                assert_eq!(flags, INCREMENTAL_STATE_CLEARED);
+                clocks.insert(sequence, snapshot.clocks[0].timestamp.expect("a time"));
+            }
+            if let Some(event) = &packet.track_event {
+                assert_eq!(flags, NEEDS_INCREMENTAL_STATE);
+                let clock = clocks.get_mut(&sequence).expect("a clock before its use");
+                let timestamp = packet.timestamp.expect("a time");
+                let at_ns = match packet.timestamp_clock_id {
+                    Some(clock_id) => {
+                        assert_eq!(clock_id, CLOCK_MONOTONIC);
+                        timestamp
+                    }
+                    None => {
+                        *clock += timestamp;
+                        *clock
+                    }
+                };
+                events.push((sequence, at_ns, event));
+            }
+        }
+        events
+    }
+
+    fn arg(iid: Arg, uint_value: u64) -> DebugAnnotation {
+        DebugAnnotation {
+            name_iid: Some(iid as u64),
+            uint_value: Some(uint_value),
+            ..DebugAnnotation::default()
+        }
+    }
+
+    fn flag(iid: Arg, value: bool) -> DebugAnnotation {
+        DebugAnnotation {
+            name_iid: Some(iid as u64),
+            bool_value: Some(value),
+            ..DebugAnnotation::default()
+        }
+    }
+
+    /// What is encoded by hand is what the messages say.
+    #[test]
+    fn a_region_is_two_packets() {
+        let mut made = Made::with(Geometry {
+            ring_count: 2,
+            ..Geometry::new(4)
+        });
+        let gemm = made.label("gemm");
+        made.record(Record {
+            label_id: gemm,
+            copied_bytes: u64::MAX,
+            correlation_id: 300,
+            flags: 3,
+            status: 5,
+            ..region(1, 1_000, 2_345)
+        });
+        // Around the first: its times are absolute.
+        made.record(region(1, 1, u64::MAX));
+        let (_, packets) = convert(&[&made], Extras::default());
+        let events = events(&packets);
+        let epoch_ns = made.identity.epoch_monotonic_ns;
+        let times: Vec<u64> = events.iter().map(|event| event.1 - epoch_ns).collect();
+        assert_eq!(times, [1_000, 3_345, 1, SHOWN_NS_MAX]);
+        let too_large = DebugAnnotation {
+            name_iid: Some(Arg::CopiedBytes as u64),
+            string_value: Some(u64::MAX.to_string()),
+            ..DebugAnnotation::default()
+        };
+        let iid = 2 * u64::from(gemm) + 2;
+        let begin = TrackEvent {
+            category_iids: vec![CATEGORY_IID],
+            name_iid: Some(iid),
+            r#type: Some(SLICE_BEGIN),
+            flow_ids: events[0].2.flow_ids.clone(),
+            debug_annotations: vec![
+                too_large,
+                flag(Arg::Failed, true),
+                arg(Arg::Status, 5),
+                arg(Arg::CorrelationId, 300),
+                arg(Arg::ThreadId, 99),
+                arg(Arg::Ring, 0),
+                flag(Arg::Saturated, true),
+            ],
+            ..TrackEvent::default()
+        };
+        assert_eq!(*events[0].2, begin);
+        assert_eq!(begin.flow_ids.len(), 1);
+        let end = TrackEvent {
+            r#type: Some(SLICE_END),
+            ..TrackEvent::default()
+        };
+        assert_eq!(*events[1].2, end);
+        let args = &events[2].2.debug_annotations;
+        assert_eq!(
+            args[3..],
+            [arg(Arg::Ring, 0), arg(Arg::StartNs, 1), {
+                DebugAnnotation {
+                    name_iid: Some(Arg::DurationNs as u64),
+                    string_value: Some(u64::MAX.to_string()),
+                    ..DebugAnnotation::default()
+                }
+            }]
+        );
+        let names = packets
+            .iter()
+            .filter_map(|packet| packet.interned_data.as_ref());
+        let names: Vec<_> = names.flat_map(|interned| &interned.event_names).collect();
+        assert_eq!(names[0].iid, Some(iid));
+        assert_eq!(
+            names[0].name.as_deref(),
+            Some("gemm (host-observed) [failed]")
+        );
+        assert_eq!(
+            names[1].name.as_deref(),
+            Some("native region (host-observed)")
+        );
+        assert_eq!(names.len(), 2);
+    }
+
+    /// Labels and tracks so many that what tracks remember of names is forgotten again and again, and a name larger than a chunk.
+    #[test]
+    fn names_are_known_before_they_are_used() {
+        let mut made = Made::with(Geometry {
+            label_bytes: 4 << 20,
+            ..Geometry::new(400)
+        });
+        let labels: Vec<u32> = (0..200)
+            .map(|i| made.label(&format!("{i}{}", "x".repeat(16_000))))
+            .collect();
+        for (i, label_id) in (0..).zip(labels.iter().chain(&labels)) {
+            made.record(Record {
+                label_id: *label_id,
+                ..region(i as u32 % 3, i, 1)
+            });
+        }
+        let (_, packets) = convert(&[&made], Extras::default());
+        let mut known = std::collections::BTreeSet::new();
+        let mut named = 0;
+        for packet in &packets {
+            let sequence = packet.trusted_packet_sequence_id;
+            for interned in packet
+                .interned_data
+                .iter()
+                .flat_map(|data| &data.event_names)
+            {
+                known.insert((sequence, interned.iid));
+            }
+            if let Some(iid) = packet.track_event.as_ref().and_then(|event| event.name_iid) {
+                assert!(known.contains(&(sequence, Some(iid))));
+                named += 1;
+            }
+        }
+        assert_eq!(named, 400);
+    }
+
+    #[test]
+    fn track_numbers_are_distinct_and_the_same_each_time() {
+        let mut made = Made::new(64);
+        for lane in [0, 1, 2, u32::MAX, 1 << 20] {
+            for start_ns in 0..9 {
+                made.record(region(lane, start_ns, 100));
+            }
+        }
+        made.record(Record {
+            copied_bytes: 5,
+            ..region(0, 500, 5)
+        });
+        let (bytes, packets) = convert(&[&made, &made], Extras::default());
+        assert_eq!(bytes, convert(&[&made, &made], Extras::default()).0);
+        let tracks = packets
+            .iter()
+            .filter_map(|packet| packet.track_descriptor.as_ref());
+        let uuids: Vec<_> = tracks.map(|track| track.uuid).collect();
+        // Of each capture: the process, the marks, the lanes' own, a copy rate.
+        assert_eq!(uuids.len(), 2 * (2 + 5 * 9 + 1));
+        let distinct: BTreeSet<_> = uuids.iter().collect();
+        assert_eq!(distinct.len(), uuids.len());
+    }
+
+    #[test]
+    fn ranks_are_in_the_order_of_lanes() {
+        let lanes = [0, 1, 4, 5, (1 << 20) - 1, 1 << 20, 1 << 30, u32::MAX];
+        let ranks: Vec<i32> = lanes
+            .iter()
+            .flat_map(|lane| [rank(*lane, 0), rank(*lane, usize::MAX)])
+            .collect();
+        assert!(ranks.is_sorted() && ranks[0] > 0, "{ranks:?}");
+    }
+
+    #[test]
+    fn each_extra_can_be_switched_off() {
+        let mut made = Made::new(4);
+        made.record(Record {
+            copied_bytes: 5,
+            correlation_id: 7,
+            ..region(0, 500, 5)
+        });
+        made.open(
+            0,
+            OpenRecord {
+                correlation_id: 7,
+                ..running(1, 600)
+            },
+        );
+        let count = |extras: Extras| {
+            let (_, packets) = convert(&[&made], extras);
+            let of = |kind: i32| {
+                let events = packets
+                    .iter()
+                    .filter_map(|packet| packet.track_event.as_ref());
+                events.filter(|event| event.r#type == Some(kind)).count()
+            };
+            let events = packets
+                .iter()
+                .filter_map(|packet| packet.track_event.as_ref());
+            let flows = events.map(|event| event.flow_ids.len()).sum::<usize>();
+            (of(INSTANT), of(COUNTER), flows)
+        };
+        let all = Extras::default();
+        assert_eq!(count(all), (3, 2, 1));
+        // The mark on the unfinished region's track stays.
+        assert_eq!(
+            count(Extras {
+                no_marks: true,
+                ..all
+            }),
+            (1, 2, 1)
+        );
+        assert_eq!(
+            count(Extras {
+                no_counters: true,
+                ..all
+            }),
+            (3, 0, 1)
+        );
+        assert_eq!(
+            count(Extras {
+                no_flows: true,
+                ..all
+            }),
+            (3, 2, 0)
+        );
+    }
+
+    #[test]
+    fn epochs_beyond_reason_do_not_overflow() {
+        let mut made = Made::new(2);
+        made.identity.epoch_monotonic_ns = u64::MAX;
+        made.identity.epoch_boottime_ns = u64::MAX;
+        made.identity.epoch_realtime_ns = u64::MAX;
+        made.record(region(0, u64::MAX, u64::MAX));
+        let (_, packets) = convert(&[&made], Extras::default());
+        let latest = events(&packets).iter().map(|event| event.1).max();
+        assert_eq!(latest, Some(EPOCH_NS_MAX + SHOWN_NS_MAX));
+    }
 }
