@@ -39,6 +39,11 @@ impl Outcome {
         }
     }
 
+    /// The last moment that is shown: the window's end, or the last moment known.
+    pub fn last_shown_ns(&self) -> u64 {
+        self.until_ns.unwrap_or(self.report.last_ns)
+    }
+
     /// Events that are shown.
     pub fn shown(&self) -> u64 {
         let recovered = self.report.account.recovered;
@@ -116,4 +121,11 @@ pub fn write_all(
         .collect();
     writer.finish(captures, &outcomes)?;
     Ok(outcomes)
+}
+
+/// Writes all there is of the captures.
+#[cfg(test)]
+pub fn write_everything(captures: &Captures, writer: impl Writer) -> Vec<Outcome> {
+    let mut everything = Filter::new(&Default::default(), captures).expect("a filter");
+    write_all(captures, &mut everything, writer, true).expect("memory")
 }

@@ -4,22 +4,28 @@ mod captures;
 mod check;
 mod chrome;
 mod cli;
+mod copy_rates;
+mod extras;
 mod facts;
 mod filter;
+mod flows;
 mod follow;
 mod format;
 mod info;
 mod inputs;
 mod lanes;
+mod marks;
+mod names;
 mod output;
+mod perfetto;
 mod progress;
 mod seed;
+mod table;
 mod tids;
 mod words;
 
 #[cfg(test)]
-#[path = "../tests/common/mod.rs"]
-mod capture;
+use hrx_trace_tests::capture;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -32,10 +38,12 @@ use crate::captures::Captures;
 use crate::chrome::Chrome;
 use crate::cli::{Arguments, Format};
 use crate::filter::Filter;
-use crate::format::Outcome;
+use crate::format::{Followed, Outcome};
 use crate::output::Output;
+use crate::perfetto::Perfetto;
 use crate::progress::Watched;
 use crate::seed::Seed;
+use crate::table::{Csv, JsonLines};
 
 /// Of several files, some could not be read.
 const INCOMPLETE: u8 = 5;
@@ -120,11 +128,8 @@ fn inspect(arguments: &Arguments, traces: &[(PathBuf, Trace)]) -> anyhow::Result
 fn convert(arguments: &Arguments, mut captures: Captures) -> anyhow::Result<()> {
     let mut filter = Filter::new(&arguments.selection, &captures)?;
     let mut output = Output::create(arguments.output.as_deref(), arguments.manner())?;
-    let outcomes = match arguments.follow {
-        true => follow(arguments.format(), &mut captures, &mut filter, &mut output),
-        false => write(arguments.format(), &captures, &mut filter, &mut output),
-    };
-    let outcomes = outcomes.with_context(|| format!("cannot write {}", output.what()))?;
+    let outcomes = write(arguments, &mut captures, &mut filter, &mut output)
+        .with_context(|| format!("cannot write {}", output.what()))?;
     output.commit()?;
     if let [outcome] = outcomes.as_slice() {
         say(&words::summary(outcome));
@@ -142,33 +147,46 @@ fn convert(arguments: &Arguments, mut captures: Captures) -> anyhow::Result<()> 
 }
 
 fn write(
-    format: Format,
-    captures: &Captures,
-    filter: &mut Filter,
-    output: &mut Output,
-) -> io::Result<Vec<Outcome>> {
-    let quiet = output.is_terminal();
-    match format {
-        Format::Chrome => format::write_all(captures, filter, Chrome::new(captures, output), quiet),
-        Format::Seed => {
-            format::write_all(captures, filter, Seed::new(&captures[0], output)?, quiet)
-        }
-    }
-}
-
-fn follow(
-    format: Format,
+    arguments: &Arguments,
     captures: &mut Captures,
     filter: &mut Filter,
     output: &mut Output,
 ) -> io::Result<Vec<Outcome>> {
-    let stop = follow::stop_on_signals()?;
-    match format {
-        Format::Chrome => {
-            let writer = Chrome::following(captures, output);
-            follow::follow(captures, filter, writer, &stop)
+    let quiet = output.is_terminal();
+    let extras = arguments.extras;
+    let follow = arguments.follow;
+    match arguments.format() {
+        Format::Chrome if follow => {
+            let writer = Chrome::following(captures, extras, output);
+            follow_or_write(follow, captures, filter, writer, quiet)
         }
-        Format::Seed => Err(io::ErrorKind::Unsupported.into()),
+        Format::Chrome => {
+            let writer = Chrome::new(captures, extras, output);
+            follow_or_write(follow, captures, filter, writer, quiet)
+        }
+        Format::Perfetto => {
+            let writer = Perfetto::new(captures, extras, output)?;
+            follow_or_write(follow, captures, filter, writer, quiet)
+        }
+        Format::Jsonl => follow_or_write(follow, captures, filter, JsonLines::new(output), quiet),
+        Format::Csv => follow_or_write(follow, captures, filter, Csv::new(output)?, quiet),
+        Format::Seed => {
+            let writer = Seed::new(&captures[0], output)?;
+            format::write_all(captures, filter, writer, quiet)
+        }
+    }
+}
+
+fn follow_or_write(
+    follow: bool,
+    captures: &mut Captures,
+    filter: &mut Filter,
+    writer: impl Followed,
+    quiet: bool,
+) -> io::Result<Vec<Outcome>> {
+    match follow {
+        true => follow::follow(captures, filter, writer, &*follow::stop_on_signals()?),
+        false => format::write_all(captures, filter, writer, quiet),
     }
 }
 
