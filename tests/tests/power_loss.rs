@@ -21,7 +21,7 @@ use std::ops::RangeInclusive;
 use fastrand::Rng;
 use hrx_trace_format::record::RECORD_BYTES;
 use hrx_trace_reader::{Ending, Error, Trace};
-use hrx_trace_tests::capture::{Capture, Said, Shape, Step, Version};
+use hrx_trace_tests::history::{Capture, Said, Shape, Step, Version};
 use hrx_trace_tests::seeds;
 
 const SECTOR: usize = 512;
