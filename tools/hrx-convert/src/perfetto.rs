@@ -364,14 +364,14 @@ impl<Sink: Write> Writer for Perfetto<Sink> {
             for track in tracks {
                 self.mark(
                     track,
-                    report.last_ns,
-                    marks::UNFINISHED.to_owned(),
+                    outcome.last_shown_ns(),
+                    marks::unfinished(outcome).to_owned(),
                     &Value::Null,
                 )?;
             }
             if !self.extras.no_marks {
                 let uuid = self.processes[capture.index].uuid(TrackOf::Capture);
-                for mark in marks::of(capture, report) {
+                for mark in marks::of(captures, capture, outcome) {
                     self.mark(uuid, mark.at_ns, mark.name, &mark.args)?;
                 }
             }
@@ -803,7 +803,7 @@ mod tests {
     use super::messages::Trace;
     use super::*;
     use crate::capture::{Capture as Made, region, running};
-    use crate::format::write_all;
+    use crate::format::write_everything;
 
     fn convert(made: &[&Made], extras: Extras) -> (Vec<u8>, Vec<TracePacket>) {
         let captures = Captures::new(
@@ -817,7 +817,7 @@ mod tests {
         );
         let mut bytes = Vec::new();
         let perfetto = Perfetto::new(&captures, extras, &mut bytes).expect("memory");
-        write_all(&captures, perfetto, true).expect("memory");
+        write_everything(&captures, perfetto);
         let trace = Trace::decode(&*bytes).expect("a trace of Perfetto's");
         (bytes, trace.packet)
     }
