@@ -5,7 +5,9 @@ mod case;
 mod output;
 mod table;
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
 use std::path::PathBuf;
 
 use hrx_trace_tests::viewers::{
@@ -36,12 +38,18 @@ struct Shown {
     /// None: unfinished.
     duration_ns: Option<i64>,
     args: BTreeMap<String, Value>,
+    /// The slice that it is drawn inside of, by its place in the list.
+    parent: Option<usize>,
 }
 
-impl From<&TpSlice> for Shown {
-    fn from(slice: &TpSlice) -> Self {
-        let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        Self {
+fn of_trace_processor(slices: &[TpSlice]) -> Vec<Shown> {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let places: BTreeMap<i64, usize> = (slices.iter().zip(0..))
+        .map(|(slice, place)| (slice.id, place))
+        .collect();
+    slices
+        .iter()
+        .map(|slice| Shown {
             track: slice.track_id,
             track_name: match slice.tid {
                 Some(_) => text(&slice.thread_name),
@@ -54,14 +62,16 @@ impl From<&TpSlice> for Shown {
             start_ns: slice.ts_ns,
             duration_ns: (slice.dur_ns != -1).then_some(slice.dur_ns),
             args: slice.args.clone(),
-        }
-    }
+            parent: slice.parent_id.map(|id| places[&id]),
+        })
+        .collect()
 }
 
-impl From<&CatapultSlice> for Shown {
-    fn from(slice: &CatapultSlice) -> Self {
-        let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        Self {
+fn of_catapult(slices: &[CatapultSlice]) -> Vec<Shown> {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    slices
+        .iter()
+        .map(|slice| Shown {
             track: slice.tid,
             track_name: text(&slice.thread),
             pid: slice.pid,
@@ -71,8 +81,9 @@ impl From<&CatapultSlice> for Shown {
             start_ns: slice.start_ns,
             duration_ns: (!slice.unfinished).then_some(slice.duration_ns),
             args: slice.args.clone(),
-        }
-    }
+            parent: slice.parent,
+        })
+        .collect()
 }
 
 /// What a viewer makes of what it reads.
@@ -100,80 +111,128 @@ const PERFETTO: View = View {
     name: str::to_owned,
 };
 
-/// Catapult computes in milliseconds, as doubles.
+/// Catapult computes in milliseconds, as doubles: exact up to 2^51 ns, 26 days.
 const CATAPULT: View = View {
-    tolerance_ns: |time_ns| time_ns >> 50,
+    tolerance_ns: |time_ns| time_ns >> 51,
     name: str::to_owned,
 };
 
-/// Everything that distinguishes a region but its times, which may be rounded; and these.
-type Row<'a> = (Key<'a>, (i64, Option<i64>));
-type Key<'a> = (String, String, BTreeMap<&'a str, Value>);
+/// A region in a list to be compared.
+#[derive(Debug)]
+struct Row {
+    /// Everything that distinguishes a region but its times, which may be rounded.
+    key: String,
+    start_ns: i64,
+    /// None: unfinished.
+    duration_ns: Option<i64>,
+    /// Of a slice.
+    index: usize,
+}
 
-/// The regions that a viewer shows are those of the case, the marks too, and every lane has tracks of its own.
-fn assert_shows(case: &Case, output: &Output, view: &View, slices: &[Shown]) {
-    let what = format!("{}, {}", case.name, output.name);
-    let pid = i64::from(case.capture.identity.process_id);
-    for slice in slices {
-        assert_eq!(slice.pid, pid, "{what}: {slice:?}");
-        assert_eq!(slice.process_name, "pipeline (host-observed)", "{what}");
+impl Row {
+    fn new(lane: &str, name: &str, args: impl Debug, times: (i64, Option<i64>)) -> Self {
+        Self {
+            key: format!("{lane}: {name:?} {args:?}"),
+            start_ns: times.0,
+            duration_ns: times.1,
+            index: 0,
+        }
     }
 
-    let expected = case.regions(output.shown_ns_max);
-    let expected_rows = expected.iter().map(|region| -> Row {
-        let args = region.args.iter();
-        let args = args.map(|(name, arg)| (*name, output.value(arg)));
-        let times = (
-            region.start_ns as i64,
-            region.duration_ns.map(|ns| ns as i64),
-        );
-        (
-            (
-                region.lane_name(),
-                (view.name)(&region.name),
-                args.collect(),
-            ),
-            times,
-        )
-    });
-    let shown = slices.iter().filter(|slice| slice.category == REGION);
-    let shown_rows = shown.clone().map(|slice| -> Row {
-        let args = slice.args.iter();
-        let args = args.map(|(name, value)| (&**name, value.clone()));
-        (
-            (
-                lane_of(&slice.track_name).to_owned(),
-                slice.name.clone(),
-                args.collect(),
-            ),
-            (slice.start_ns, slice.duration_ns),
-        )
-    });
-    let expected_rows = sorted(expected_rows);
-    let shown_rows = sorted(shown_rows);
-    let expected_keys: BTreeSet<_> = expected_rows.iter().map(|row| text(&row.0)).collect();
-    let shown_keys: BTreeSet<_> = shown_rows.iter().map(|row| text(&row.0)).collect();
+    fn of_case(case: &Case, output: &Output, view: &View) -> Vec<Self> {
+        let mut rows: Vec<_> = case
+            .regions(output.shown_ns_max)
+            .iter()
+            .map(|region| {
+                let args = region.args.iter();
+                let args: BTreeMap<_, _> =
+                    args.map(|(name, arg)| (*name, output.value(arg))).collect();
+                let duration_ns = region.duration_ns.map(|ns| ns as i64);
+                let times = (region.start_ns as i64, duration_ns);
+                Self::new(&region.lane_name(), &(view.name)(&region.name), args, times)
+            })
+            .collect();
+        rows.sort_by(Self::order);
+        rows
+    }
+
+    fn of_slices(slices: &[Shown]) -> Vec<Self> {
+        let regions = slices.iter().enumerate();
+        let regions = regions.filter(|(_, slice)| slice.category == REGION);
+        let mut rows: Vec<_> = regions
+            .map(|(index, slice)| {
+                let lane = lane_of(&slice.track_name);
+                let times = (slice.start_ns, slice.duration_ns);
+                Self {
+                    index,
+                    ..Self::new(lane, &slice.name, &slice.args, times)
+                }
+            })
+            .collect();
+        rows.sort_by(Self::order);
+        rows
+    }
+
+    fn order(&self, other: &Self) -> Ordering {
+        (&self.key, self.start_ns).cmp(&(&other.key, other.start_ns))
+    }
+
+    /// Whether the other one can be inside it.
+    fn contains(&self, other: &Self) -> bool {
+        let end_ns = |row: &Self| {
+            let end_ns = row
+                .duration_ns
+                .map(|duration_ns| row.start_ns + duration_ns);
+            end_ns.unwrap_or(i64::MAX)
+        };
+        self.start_ns < other.start_ns && end_ns(other) <= end_ns(self)
+    }
+}
+
+/// The regions that a viewer shows of a process are those of the case, its marks too, and every lane has tracks of its own.
+fn assert_shows(case: &Case, output: &Output, view: &View, slices: &[Shown]) {
+    let what = format!("{}, {}", case.name, output.name);
+    let expected = Row::of_case(case, output, view);
+    let shown = Row::of_slices(slices);
+    let keys =
+        |rows: &[Row]| -> BTreeSet<String> { rows.iter().map(|row| row.key.clone()).collect() };
+    let (expected_keys, shown_keys) = (keys(&expected), keys(&shown));
     let missing: Vec<_> = expected_keys.difference(&shown_keys).take(5).collect();
     let more: Vec<_> = shown_keys.difference(&expected_keys).take(5).collect();
     assert!(
-        missing.is_empty() && more.is_empty() && shown_rows.len() == expected_rows.len(),
+        missing.is_empty() && more.is_empty() && shown.len() == expected.len(),
         "{what}: {} regions shown of {}; not shown: {missing:#?}; not recorded: {more:#?}",
-        shown_rows.len(),
-        expected_rows.len(),
+        shown.len(),
+        expected.len(),
     );
-    for (expected, shown) in expected_rows.iter().zip(&shown_rows) {
+    for (expected, shown) in expected.iter().zip(&shown) {
         let near = |expected: i64, shown: i64| {
             let expected_ns = expected.unsigned_abs();
             let most = (output.tolerance_ns)(expected_ns) + (view.tolerance_ns)(expected_ns);
             expected.abs_diff(shown) <= most
         };
-        let (start_ns, duration_ns) = expected.1;
-        let same = near(start_ns, shown.1.0)
-            && match (duration_ns, shown.1.1) {
+        let same = near(expected.start_ns, shown.start_ns)
+            && match (expected.duration_ns, shown.duration_ns) {
                 (Some(expected), Some(shown)) => near(expected, shown),
                 (expected, shown) => expected == shown,
             };
         assert!(same, "{what}: {expected:?} is shown as {shown:?}");
+    }
+
+    // Only what was recorded inside another region is drawn inside it.
+    let recorded: BTreeMap<usize, &Row> = shown
+        .iter()
+        .zip(&expected)
+        .map(|(shown, expected)| (shown.index, expected))
+        .collect();
+    for (index, inner) in &recorded {
+        if let Some(parent) = slices[*index].parent {
+            let outer = recorded[&parent];
+            assert!(
+                outer.contains(inner),
+                "{what}: {inner:?} is inside {outer:?}"
+            );
+        }
     }
 
     // Two lanes never share a track, nor two tracks a name.
@@ -190,7 +249,7 @@ fn assert_shows(case: &Case, output: &Output, view: &View, slices: &[Shown]) {
         .filter(|slice| slice.category == CAPTURE)
         .collect();
     assert_eq!(
-        marks.len() + shown.clone().count(),
+        marks.len() + shown.len(),
         slices.len(),
         "{what}: slices of other categories"
     );
@@ -198,8 +257,9 @@ fn assert_shows(case: &Case, output: &Output, view: &View, slices: &[Shown]) {
 
     // Each track with something unfinished reaches to the last moment.
     let unfinished: BTreeSet<_> = shown
-        .filter(|slice| slice.duration_ns.is_none())
-        .map(|slice| slice.track)
+        .iter()
+        .filter(|row| row.duration_ns.is_none())
+        .map(|row| slices[row.index].track)
         .collect();
     let reaching: Vec<_> = marks
         .iter()
@@ -212,6 +272,14 @@ fn assert_shows(case: &Case, output: &Output, view: &View, slices: &[Shown]) {
         "{what}: once on each track"
     );
     assert_eq!(BTreeSet::from_iter(reaching), unfinished, "{what}");
+}
+
+fn assert_process(case: &Case, slices: &[Shown]) {
+    for slice in slices {
+        let pid = i64::from(case.capture.identity.process_id);
+        let process = (slice.pid, &*slice.process_name);
+        assert_eq!(process, (pid, "pipeline (host-observed)"), "{}", case.name);
+    }
 }
 
 /// Where the capture begins and ends, and what is missing of it.
@@ -255,16 +323,6 @@ fn assert_marks(case: &Case, what: &str, output: &Output, marks: &[&Shown], view
     }
 }
 
-fn sorted<'a>(rows: impl Iterator<Item = Row<'a>>) -> Vec<Row<'a>> {
-    let mut rows: Vec<_> = rows.collect();
-    rows.sort_by_cached_key(|row| (text(&row.0), row.1));
-    rows
-}
-
-fn text(key: &Key) -> String {
-    format!("{} {:?} {:?}", key.0, key.1, key.2)
-}
-
 /// "compute (2)" is a track of lane "compute".
 fn lane_of(track_name: &str) -> &str {
     let sub_lane = track_name
@@ -278,12 +336,13 @@ fn lane_of(track_name: &str) -> &str {
 
 fn assert_trace_processor(case: &Case, output: &Output, trace: &TpTrace) {
     assert_eq!(trace.faults(), [""; 0], "{}, {}", case.name, output.name);
-    let slices: Vec<_> = trace.slices.iter().map(Shown::from).collect();
+    let slices = of_trace_processor(&trace.slices);
     let view = if output.extension.starts_with("json") {
         PERFETTO_OF_JSON
     } else {
         PERFETTO
     };
+    assert_process(case, &slices);
     assert_shows(case, output, &view, &slices);
 }
 
@@ -361,7 +420,8 @@ fn every_case_in_catapult() {
 fn assert_catapult(case: &Case, trace: &CatapultTrace) {
     assert_eq!(trace.faults(), [""; 0], "{}", case.name);
     assert_eq!(trace.time_unit, "ns", "{}", case.name);
-    let slices: Vec<_> = trace.slices.iter().map(Shown::from).collect();
+    let slices = of_catapult(&trace.slices);
+    assert_process(case, &slices);
     assert_shows(case, &JSON, &CATAPULT, &slices);
 }
 
