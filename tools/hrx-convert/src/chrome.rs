@@ -10,25 +10,29 @@
 //! - pid is the writer's; tids are above 0 and below 2^32; two regions of one tid are apart or properly nested (see [`crate::lanes`]);
 //! - a region that never completed is a `B` without an `E`, written last, with a mark at the last moment known, so that it has a length
 //!   in chrome://tracing and speedscope too; the marks of the capture itself stand on a track of their own;
-//! - the label "host-observed" and the losses stand at the top level, in `metadata`, and on the timeline.
+//! - the label "host-observed" and the losses stand at the top level, in `metadata`, and on the timeline;
+//! - arrows are bound to their slices by members of the slices themselves (`bind_id`, `flow_in`, `flow_out`), so that none can bind to another;
+//! - `cname` is a colour that chrome://tracing knows, for it throws at any other.
 
 use std::io::{self, Write};
 
-use hrx_trace_format::{LANE_NAMES, MEASUREMENT, UNLABELLED};
-use hrx_trace_reader::{Event, Label, OpenRegion, Report};
+use hrx_trace_format::{LANE_NAMES, MEASUREMENT};
+use hrx_trace_reader::{Event, OpenRegion};
 use serde_json::{Value, json};
 
 use crate::captures::{Capture, Captures};
+use crate::copy_rates::CopyRates;
+use crate::extras::Extras;
 use crate::facts::{Exact, Merged};
+use crate::flows::{Flows, Link};
 use crate::format::{Followed, Outcome, Writer};
-use crate::lanes::{Lanes, Place, SHOWN_NS_MAX};
+use crate::lanes::{Lanes, Place, SHOWN_NS_MAX, Times};
+use crate::marks;
+use crate::names::Names;
 use crate::tids::CAPTURE_TID;
-use crate::words::{ending_text, losses_text};
 
 /// Written out once so many bytes have gathered.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Memory for the escaped names of labels. Far more than a program's labels take; hostile ones are escaped anew now and then.
-const NAMES_BYTES_MAX: usize = 8 << 20;
 /// Tracks of a lane that have a sort index of their own. chrome://tracing goes by it; Perfetto by the tid.
 const SORTED_SUB_LANES: u64 = 1 << 10;
 
@@ -37,14 +41,13 @@ const INSTANT: &str = r#""ph":"i","s":"t""#;
 /// A mark that also ends what speedscope shows of an unfinished region: at its track's last slice, and instants are none there.
 const LAST_SLICE: &str = r#""ph":"X","dur":0.000"#;
 
-/// The category of marks: what is said of the capture, not a region of it.
-const MARK: &str = "hrx.capture.host-observed";
-
 /// Writes captures as one document of Chrome's trace JSON.
 pub struct Chrome<Sink> {
     sink: Sink,
     buffer: Vec<u8>,
     names: Names,
+    flows: Flows,
+    extras: Extras,
     /// By capture.
     processes: Vec<Process>,
 }
@@ -52,6 +55,7 @@ pub struct Chrome<Sink> {
 /// What one capture is to a viewer.
 struct Process {
     lanes: Lanes,
+    copy_rates: CopyRates,
     /// Between an event's name and its tid.
     behind_name: Vec<u8>,
     several_rings: bool,
@@ -60,7 +64,8 @@ struct Process {
 impl Process {
     fn new(capture: &Capture) -> Self {
         Self {
-            lanes: Lanes::new(),
+            lanes: Lanes::new(Times::Microseconds),
+            copy_rates: CopyRates::default(),
             behind_name: format!(r#"","pid":{},"tid":"#, capture.pid).into_bytes(),
             several_rings: capture.trace.identity().ring_count > 1,
         }
@@ -69,11 +74,13 @@ impl Process {
 
 impl<Sink: Write> Chrome<Sink> {
     /// Prepares the head.
-    pub fn new(captures: &Captures, sink: Sink) -> Self {
+    pub fn new(captures: &Captures, extras: Extras, sink: Sink) -> Self {
         let mut chrome = Self {
             sink,
             buffer: Vec::with_capacity(CHUNK_BYTES + (64 << 10)),
-            names: Names::default(),
+            names: Names::new(escape),
+            flows: Flows::new(),
+            extras,
             processes: captures.iter().map(Process::new).collect(),
         };
         let head =
@@ -90,7 +97,9 @@ impl<Sink: Write> Chrome<Sink> {
             chrome.push_line(&json!({
                 "ph": "M", "name": "process_sort_index", "pid": pid, "args": {"sort_index": capture.index},
             }));
-            chrome.name_track(pid, CAPTURE_TID, "capture (host-observed)", 0);
+            if !extras.no_marks {
+                chrome.name_track(pid, CAPTURE_TID, marks::TRACK, 0);
+            }
         }
         chrome
     }
@@ -104,7 +113,11 @@ impl<Sink: Write> Writer for Chrome<Sink> {
         let end_ns = event.end_ns().min(SHOWN_NS_MAX);
         let place = self.place(capture, event.lane, start_ns, Some(end_ns));
 
-        let process = &self.processes[capture.index];
+        let process = &mut self.processes[capture.index];
+        if !self.extras.no_counters {
+            let rates = &mut process.copy_rates;
+            rates.add(event.lane, start_ns, end_ns, event.copied_bytes);
+        }
         let line = &mut self.buffer;
         line.extend_from_slice(b",\n{\"ph\":\"X\",\"cat\":\"hrx.host-observed\",\"name\":\"");
         self.names.push(line, capture, event.label_id);
@@ -117,6 +130,14 @@ impl<Sink: Write> Writer for Chrome<Sink> {
         push_microseconds(line, start_ns);
         line.extend_from_slice(b",\"dur\":");
         push_microseconds(line, end_ns - start_ns);
+        if event.failed && !self.extras.no_colors {
+            line.extend_from_slice(b",\"cname\":\"terrible\"");
+        }
+        if !self.extras.no_flows
+            && let Some(link) = self.flows.link(capture, event.correlation_id, start_ns)
+        {
+            push_link(line, link);
+        }
         line.extend_from_slice(b",\"args\":{\"lane\":");
         push_integer(line, u64::from(event.lane));
         line.extend_from_slice(b",\"copied_bytes\":");
@@ -166,7 +187,19 @@ impl<Sink: Write> Writer for Chrome<Sink> {
                 &outcome.report.open_regions,
                 outcome.report.last_ns,
             );
-            self.marks(capture, &outcome.report);
+            if !self.extras.no_marks {
+                for mark in marks::of(capture, &outcome.report) {
+                    self.mark(
+                        INSTANT,
+                        capture.pid,
+                        CAPTURE_TID,
+                        mark.at_ns,
+                        &mark.name,
+                        &mark.args,
+                    );
+                }
+            }
+            self.counters(capture);
         }
         self.buffer.extend_from_slice(b"\n],");
         let facts = serde_json::to_string(&Merged::new(captures, outcomes))?;
@@ -235,73 +268,40 @@ impl<Sink: Write> Chrome<Sink> {
                 capture.pid,
                 place.tid,
                 last_ns,
-                "unfinished at the last known moment (host-observed)",
-                json!({}),
+                marks::UNFINISHED,
+                &json!({}),
             );
         }
     }
 
-    /// On the capture's own track: where its events begin, what is missing, how it ended.
-    fn marks(&mut self, capture: &Capture, report: &Report) {
-        let pid = capture.pid;
-        let overwritten = report.account.overwritten;
-        let begin = match overwritten {
-            0 => "begin: nothing older was overwritten (host-observed)".to_owned(),
-            1 => "begin: 1 older event overwritten (host-observed)".to_owned(),
-            _ => format!("begin: {overwritten} older events overwritten (host-observed)"),
-        };
-        let begin_ns = report.first_ns.unwrap_or_default();
-        self.mark(
-            INSTANT,
-            pid,
-            CAPTURE_TID,
-            begin_ns,
-            &begin,
-            json!({"overwritten": Exact(overwritten)}),
-        );
-        if capture.trace.identity().ring_count > 1 && overwritten > 0 {
-            let complete =
-                "complete: from here on nothing was overwritten in any ring (host-observed)";
-            self.mark(
-                INSTANT,
-                pid,
-                CAPTURE_TID,
-                report.complete_since_ns,
-                complete,
-                json!({}),
-            );
+    /// How fast each lane copied.
+    fn counters(&mut self, capture: &Capture) {
+        let rates = std::mem::take(&mut self.processes[capture.index].copy_rates);
+        for (lane, samples) in rates.samples() {
+            let name = copy_rate_name(lane);
+            for sample in samples {
+                let mut at = Vec::new();
+                push_microseconds(&mut at, sample.at_ns.min(SHOWN_NS_MAX));
+                self.buffer.extend_from_slice(b",\n{\"ph\":\"C\",\"ts\":");
+                self.buffer.extend_from_slice(&at);
+                self.buffer.push(b',');
+                self.push_members(&json!({
+                    "name": name, "cat": "hrx.host-observed", "pid": capture.pid,
+                    "args": {"GB/s": sample.gigabytes_per_second},
+                }));
+            }
         }
-        if let Some(losses) = losses_text(report) {
-            let losses = format!("losses: {losses} (host-observed)");
-            self.mark(
-                INSTANT,
-                pid,
-                CAPTURE_TID,
-                report.last_ns,
-                &losses,
-                json!({}),
-            );
-        }
-        let end = format!("end: {} (host-observed)", ending_text(report.ending));
-        self.mark(
-            INSTANT,
-            pid,
-            CAPTURE_TID,
-            report.last_ns,
-            &end,
-            json!({"ending": report.ending}),
-        );
     }
 
-    fn mark(&mut self, kind: &str, pid: u32, tid: u32, at_ns: u64, name: &str, args: Value) {
+    fn mark(&mut self, kind: &str, pid: u32, tid: u32, at_ns: u64, name: &str, args: &Value) {
         self.buffer.extend_from_slice(b",\n{");
         self.buffer.extend_from_slice(kind.as_bytes());
         self.buffer.extend_from_slice(b",\"ts\":");
         push_microseconds(&mut self.buffer, at_ns.min(SHOWN_NS_MAX));
         self.buffer.push(b',');
-        let rest =
-            json!({"name": name, "cat": MARK, "pid": pid, "tid": tid, "args": args}).to_string();
-        self.buffer.extend_from_slice(&rest.as_bytes()[1..]);
+        self.push_members(
+            &json!({"name": name, "cat": marks::CATEGORY, "pid": pid, "tid": tid, "args": args}),
+        );
     }
 
     fn place(&mut self, capture: &Capture, lane: u32, start_ns: u64, end_ns: Option<u64>) -> Place {
@@ -311,11 +311,12 @@ impl<Sink: Write> Chrome<Sink> {
             let sub_lane = place.sub_lane as u64;
             let sort_index =
                 (u64::from(lane) + 1) * SORTED_SUB_LANES + sub_lane.min(SORTED_SUB_LANES - 1);
-            let name = match sub_lane {
-                0 => lane_name(lane),
-                _ => format!("{} ({})", lane_name(lane), sub_lane + 1),
-            };
-            self.name_track(capture.pid, place.tid, &name, sort_index);
+            self.name_track(
+                capture.pid,
+                place.tid,
+                &track_name(lane, place.sub_lane),
+                sort_index,
+            );
         }
         place
     }
@@ -333,6 +334,12 @@ impl<Sink: Write> Chrome<Sink> {
     fn push_line(&mut self, event: &Value) {
         self.buffer.extend_from_slice(b",\n");
         self.push_json(event);
+    }
+
+    /// The rest of an object that has been begun.
+    fn push_members(&mut self, value: &Value) {
+        self.buffer
+            .extend_from_slice(&value.to_string().as_bytes()[1..]);
     }
 
     fn push_json(&mut self, value: &Value) {
@@ -354,56 +361,34 @@ pub fn lane_name(lane: u32) -> String {
     }
 }
 
-/// The names of events as they stand between quotes, escaped once for each label.
-#[derive(Default)]
-struct Names {
-    /// By capture and label id: a table has at most 2^18 ids that can be believed, and only those are kept.
-    escaped: Vec<Vec<Option<Box<[u8]>>>>,
-    escaped_bytes: usize,
-}
-
-impl Names {
-    #[inline]
-    fn push(&mut self, line: &mut Vec<u8>, capture: &Capture, label_id: u32) {
-        let of_capture = self.escaped.get(capture.index);
-        match of_capture.and_then(|names| names.get(label_id as usize)) {
-            Some(Some(name)) => line.extend_from_slice(name),
-            _ => self.escape(line, capture, label_id),
-        }
-    }
-
-    #[cold]
-    fn escape(&mut self, line: &mut Vec<u8>, capture: &Capture, label_id: u32) {
-        let trace = &capture.trace;
-        let (name, keep) = match trace.label(label_id) {
-            Label::Text("") => (UNLABELLED.into(), true),
-            Label::Unreadable => (trace.name(label_id), false),
-            Label::Text(_) | Label::None => (trace.name(label_id), true),
-        };
-        // Perfetto ends a name at its first NUL.
-        let name = name.replace('\0', "\u{2400}");
-        let quoted = Value::from(format!("{name} (host-observed)")).to_string();
-        let escaped = &quoted.as_bytes()[1..quoted.len() - 1];
-        line.extend_from_slice(escaped);
-        if keep {
-            if self.escaped_bytes + escaped.len() > NAMES_BYTES_MAX {
-                self.escaped.clear();
-                self.escaped_bytes = 0;
-            }
-            grown(&mut self.escaped, capture.index, Vec::new());
-            let names = &mut self.escaped[capture.index];
-            grown(names, label_id as usize, None);
-            names[label_id as usize] = Some(escaped.into());
-            self.escaped_bytes += escaped.len();
-        }
+/// What a track of a lane is called.
+pub fn track_name(lane: u32, sub_lane: usize) -> String {
+    match sub_lane {
+        0 => lane_name(lane),
+        _ => format!("{} ({})", lane_name(lane), sub_lane + 1),
     }
 }
 
-/// Makes the list long enough to have that index.
-fn grown<T: Clone>(list: &mut Vec<T>, index: usize, empty: T) {
-    if list.len() <= index {
-        list.resize(index + 1, empty);
-    }
+/// What the counter of a lane is called, without the unit.
+pub fn copy_rate_name(lane: u32) -> String {
+    format!("{} copy rate (host-observed)", lane_name(lane))
+}
+
+/// A region's name as it stands between quotes, up to what the region itself adds.
+fn escape(name: &str, line: &mut Vec<u8>) {
+    let quoted = Value::from(format!("{name} (host-observed)")).to_string();
+    line.extend_from_slice(&quoted.as_bytes()[1..quoted.len() - 1]);
+}
+
+/// The region's place among those of its correlation id.
+#[inline]
+fn push_link(line: &mut Vec<u8>, link: Link) {
+    line.extend_from_slice(b",\"bind_id\":\"");
+    push_integer(line, link.chain);
+    line.extend_from_slice(match link.continues {
+        false => b"\",\"flow_out\":true",
+        true => b"\",\"flow_in\":true,\"flow_out\":true",
+    });
 }
 
 /// A number that a double holds exactly, or a string.
@@ -441,18 +426,19 @@ fn push_microseconds(line: &mut Vec<u8>, ns: u64) {
 mod tests {
     use std::collections::BTreeMap;
 
-    use hrx_trace_format::{Geometry, OpenRecord, Record};
+    use hrx_trace_format::{Geometry, OpenRecord, Record, UNLABELLED};
     use proptest::prelude::*;
 
     use super::{Chrome, *};
     use crate::capture::{Capture, region, running};
     use crate::format;
+    use crate::names::NAMES_BYTES_MAX;
     use hrx_trace_reader::Trace;
 
     fn convert(capture: &Capture) -> (Captures, Vec<u8>) {
         let captures = Captures::of_bytes([capture.bytes()]);
         let mut document = Vec::new();
-        let chrome = Chrome::new(&captures, &mut document);
+        let chrome = Chrome::new(&captures, Extras::default(), &mut document);
         format::write_all(&captures, chrome, true).expect("memory");
         (captures, document)
     }
@@ -463,16 +449,21 @@ mod tests {
 
     fn of_phase<'a>(document: &'a Value, phase: &str) -> Vec<&'a Value> {
         let events = document["traceEvents"].as_array().expect("an array");
-        let regions = events.iter().filter(|event| event["cat"] != MARK);
+        let regions = events
+            .iter()
+            .filter(|event| event["cat"] != marks::CATEGORY);
         regions.filter(|event| event["ph"] == phase).collect()
     }
 
-    fn marks(document: &Value) -> Vec<&Value> {
+    fn marks_of(document: &Value) -> Vec<&Value> {
         let events = document["traceEvents"].as_array().expect("an array");
-        events.iter().filter(|event| event["cat"] == MARK).collect()
+        events
+            .iter()
+            .filter(|event| event["cat"] == marks::CATEGORY)
+            .collect()
     }
 
-    /// The plain writer: the completed regions of a document as values, field by field.
+    /// The plain writer: the completed regions of a document as values, field by field. Its chains forget nothing.
     fn plainly(trace: &Trace) -> Vec<Value> {
         let several_rings = trace.identity().ring_count > 1;
         let exact = |value: u64| match value > 1 << 53 {
@@ -483,7 +474,9 @@ mod tests {
             let text = format!("{}.{:03}", ns / 1_000, ns % 1_000);
             serde_json::from_str(&text).expect("a number")
         };
-        let mut lanes = Lanes::new();
+        let mut lanes = Lanes::new(Times::Microseconds);
+        let mut chains: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+        let mut chain_count = 0;
         trace
             .events()
             .map(|event| {
@@ -521,7 +514,7 @@ mod tests {
                 add(event.saturated, "saturated", json!(true));
                 add(cut, "start_ns", exact(event.start_ns));
                 add(cut, "duration_ns", exact(event.duration_ns));
-                json!({
+                let mut region = json!({
                     "ph": "X",
                     "cat": "hrx.host-observed",
                     "name": format!("{label} (host-observed){failed}"),
@@ -530,7 +523,28 @@ mod tests {
                     "ts": microseconds(start_ns),
                     "dur": microseconds(end_ns - start_ns),
                     "args": args,
-                })
+                });
+                if event.failed {
+                    region["cname"] = json!("terrible");
+                }
+                if event.correlation_id != 0 {
+                    let known = chains.get(&event.correlation_id);
+                    let continued = known.filter(|(_, begun_ns)| *begun_ns <= start_ns);
+                    let chain = match continued {
+                        Some((chain, _)) => {
+                            region["flow_in"] = json!(true);
+                            *chain
+                        }
+                        None => {
+                            chain_count += 1;
+                            chain_count
+                        }
+                    };
+                    region["flow_out"] = json!(true);
+                    region["bind_id"] = json!(chain.to_string());
+                    chains.insert(event.correlation_id, (chain, start_ns));
+                }
+                region
             })
             .collect()
     }
@@ -554,7 +568,7 @@ mod tests {
                 Record {
                     label_id,
                     copied_bytes,
-                    correlation_id: if flags & 4 == 0 { 0 } else { correlation_id },
+                    correlation_id: [0, 1, 2, correlation_id][usize::from(flags >> 2 & 3)],
                     thread_id,
                     status,
                     flags,
@@ -646,14 +660,18 @@ mod tests {
 {"args":{"sort_index":0},"name":"thread_sort_index","ph":"M","pid":4242,"tid":999999999},
 {"args":{"name":"compute"},"name":"thread_name","ph":"M","pid":4242,"tid":2},
 {"args":{"sort_index":2048},"name":"thread_sort_index","ph":"M","pid":4242,"tid":2},
-{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed)","pid":4242,"tid":2,"ts":1.000,"dur":2.345,"args":{"lane":1,"copied_bytes":"1152921504606846976","failed":false,"correlation_id":7,"thread_id":99,"sequence":2}},
+{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed)","pid":4242,"tid":2,"ts":1.000,"dur":2.345,"bind_id":"1","flow_out":true,"args":{"lane":1,"copied_bytes":"1152921504606846976","failed":false,"correlation_id":7,"thread_id":99,"sequence":2}},
 {"args":{"name":"compute (2)"},"name":"thread_name","ph":"M","pid":4242,"tid":1001000001},
 {"args":{"sort_index":2049},"name":"thread_sort_index","ph":"M","pid":4242,"tid":1001000001},
-{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed) [failed]","pid":4242,"tid":1001000001,"ts":2.000,"dur":4.000,"args":{"lane":1,"copied_bytes":0,"failed":true,"status":5,"thread_id":99,"sequence":3}},
+{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed) [failed]","pid":4242,"tid":1001000001,"ts":2.000,"dur":4.000,"cname":"terrible","args":{"lane":1,"copied_bytes":0,"failed":true,"status":5,"thread_id":99,"sequence":3}},
 {"ph":"B","cat":"hrx.host-observed","name":"gemm (host-observed) [unfinished]","pid":4242,"tid":2,"ts":6.500,"args":{"copied_bytes":0,"correlation_id":8,"lane":1,"running_ns":0,"thread_id":99,"unfinished":true}},
 {"ph":"X","dur":0.000,"ts":6.500,"args":{},"cat":"hrx.capture.host-observed","name":"unfinished at the last known moment (host-observed)","pid":4242,"tid":2},
 {"ph":"i","s":"t","ts":1.000,"args":{"overwritten":1},"cat":"hrx.capture.host-observed","name":"begin: 1 older event overwritten (host-observed)","pid":4242,"tid":999999999},
-{"ph":"i","s":"t","ts":6.500,"args":{"ending":"writer-died"},"cat":"hrx.capture.host-observed","name":"end: the writer died; this is the last moment known (host-observed)","pid":4242,"tid":999999999}"#
+{"ph":"i","s":"t","ts":6.500,"args":{"ending":"writer-died"},"cat":"hrx.capture.host-observed","name":"end: the writer died; this is the last moment known (host-observed)","pid":4242,"tid":999999999},
+{"ph":"C","ts":0.000,"args":{"GB/s":11523069409050.309},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
+{"ph":"C","ts":1.024,"args":{"GB/s":491650961452813.2},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
+{"ph":"C","ts":3.072,"args":{"GB/s":131074914527947.27},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
+{"ph":"C","ts":4.096,"args":{"GB/s":0.0},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242}"#
         );
         // The same facts at the top level and in `metadata`, every key once.
         let whole = parse(text.as_bytes());
@@ -702,7 +720,7 @@ mod tests {
             ]
         );
         // Each track of an unfinished region reaches to the last moment.
-        let marks = marks(&document);
+        let marks = marks_of(&document);
         let tids: Vec<_> = marks
             .iter()
             .filter_map(|mark| mark["tid"].as_u64())
@@ -717,7 +735,7 @@ mod tests {
         capture.counters.rejected = 1_234;
         let (_, document) = convert(&capture);
         let document = parse(&document);
-        let marks = marks(&document);
+        let marks = marks_of(&document);
         let names: Vec<_> = marks
             .iter()
             .filter_map(|mark| mark["name"].as_str())
@@ -749,7 +767,7 @@ mod tests {
             .collect();
         assert_eq!(rings, [0, 1]);
         assert_eq!(document["rings"][1]["overwritten"], 1);
-        let complete = marks(&document)[1];
+        let complete = marks_of(&document)[1];
         assert_eq!(complete["ts"], 3.5);
         assert_eq!(
             complete["name"],
@@ -776,11 +794,10 @@ mod tests {
         }
         let captures = Captures::of_bytes([capture.bytes()]);
         let mut document = Vec::new();
-        let mut chrome = Chrome::new(&captures, &mut document);
+        let mut chrome = Chrome::new(&captures, Extras::default(), &mut document);
         for event in captures[0].trace.events() {
             chrome.event(&captures[0], &event).expect("memory");
-            let kept = chrome.names.escaped.iter().flatten().flatten();
-            assert!(kept.map(|name| name.len()).sum::<usize>() <= NAMES_BYTES_MAX);
+            assert!(chrome.names.kept_bytes() <= NAMES_BYTES_MAX);
         }
         let report = captures[0].trace.report();
         chrome

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, ValueEnum};
 
+use crate::extras::Extras;
+
 /// Turn a .hrxt capture of host-observed regions into a trace that viewers open
 ///
 /// Reads a capture while its program records, after it has finished, and after it was killed; never changes it.
@@ -27,6 +29,9 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Format::Chrome)]
     pub format: Format,
 
+    #[command(flatten)]
+    pub extras: Extras,
+
     /// Say who recorded, how the capture ended, what is missing and what was running, instead of converting
     #[arg(long, conflicts_with_all = ["format", "output", "check"])]
     pub info: bool,
@@ -45,6 +50,12 @@ pub struct Arguments {
 pub enum Format {
     /// Chrome's trace JSON, for Perfetto, chrome://tracing and speedscope
     Chrome,
+    /// Perfetto's own format: a quarter of the size, exact at any time
+    Perfetto,
+    /// A JSON object a line, for scripts and query engines
+    Jsonl,
+    /// The same columns as comma-separated values
+    Csv,
     /// The document of the in-memory tracer, byte for byte, for scripts that read it
     Seed,
 }

@@ -4,13 +4,20 @@ mod captures;
 mod check;
 mod chrome;
 mod cli;
+mod copy_rates;
+mod extras;
 mod facts;
+mod flows;
 mod format;
 mod info;
 mod lanes;
+mod marks;
+mod names;
 mod output;
+mod perfetto;
 mod progress;
 mod seed;
+mod table;
 mod tids;
 mod words;
 
@@ -28,8 +35,10 @@ use crate::chrome::Chrome;
 use crate::cli::{Arguments, Format};
 use crate::format::Outcome;
 use crate::output::Output;
+use crate::perfetto::Perfetto;
 use crate::progress::Watched;
 use crate::seed::Seed;
+use crate::table::{Csv, JsonLines};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse_and_validate();
@@ -67,7 +76,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let captures = Captures::new(vec![(arguments.file.clone(), trace)]);
     let mut output = Output::create(arguments.output.as_deref())?;
-    let outcomes = write(arguments.format, &captures, &mut output);
+    let outcomes = write(arguments, &captures, &mut output);
     let outcomes = outcomes.with_context(|| format!("cannot write {}", output.what()))?;
     output.commit()?;
     for outcome in &outcomes {
@@ -76,10 +85,20 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn write(format: Format, captures: &Captures, output: &mut Output) -> io::Result<Vec<Outcome>> {
+fn write(
+    arguments: &Arguments,
+    captures: &Captures,
+    output: &mut Output,
+) -> io::Result<Vec<Outcome>> {
     let quiet = output.is_terminal();
-    match format {
-        Format::Chrome => format::write_all(captures, Chrome::new(captures, output), quiet),
+    let extras = arguments.extras;
+    match arguments.format {
+        Format::Chrome => format::write_all(captures, Chrome::new(captures, extras, output), quiet),
+        Format::Perfetto => {
+            format::write_all(captures, Perfetto::new(captures, extras, output)?, quiet)
+        }
+        Format::Jsonl => format::write_all(captures, JsonLines::new(output), quiet),
+        Format::Csv => format::write_all(captures, Csv::new(output)?, quiet),
         Format::Seed => format::write_all(captures, Seed::new(&captures[0], output)?, quiet),
     }
 }
