@@ -1,5 +1,6 @@
 //! The outputs that the cases are converted to: one more is one more line in [`OUTPUTS`].
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +9,7 @@ use hrx_trace_format::Identity;
 use hrx_trace_tests::programs::PROGRAMS;
 use serde_json::{Value, json};
 
-use crate::case::Arg;
+use crate::case::{Arg, Case, Expected, Timeline};
 
 /// One way to convert, and what its viewers can know of it.
 #[derive(Debug)]
@@ -17,6 +18,8 @@ pub struct Output {
     /// Of the output's name.
     pub extension: &'static str,
     pub options: &'static [&'static str],
+    /// How many captures go into one file.
+    pub together: usize,
     /// Times are shown up to here.
     pub shown_ns_max: u64,
     /// What the viewers' clock says when the capture begins.
@@ -32,8 +35,6 @@ pub struct Output {
     /// Whether a track with something unfinished has a mark at the last moment known.
     pub last_moments: bool,
 }
-
-const BARE: &[&str] = &["--no-counters", "--no-flows", "--no-marks", "--no-colors"];
 
 /// Perfetto reads them all.
 pub const OUTPUTS: &[Output] = &[
@@ -53,11 +54,22 @@ pub const OUTPUTS: &[Output] = &[
     },
 ];
 
-/// What catapult and speedscope read too.
+/// What catapult reads too.
+pub const JSON_OUTPUTS: &[Output] = &[JSON, JSON_BARE];
+
+const JSON_BARE: Output = Output {
+    name: "json-bare",
+    options: &["--no-counters", "--no-flows", "--no-marks", "--no-colors"],
+    marks: false,
+    ..JSON
+};
+
+/// What speedscope reads too.
 pub const JSON: Output = Output {
     name: "json",
     extension: "json",
     options: &[],
+    together: 1,
     shown_ns_max: 1 << 62,
     epoch_ns: |_| 0,
     // Microseconds and nanoseconds are computed as doubles; see hrx-convert's chrome.rs.
@@ -70,13 +82,6 @@ pub const JSON: Output = Output {
     without: &[],
     marks: true,
     last_moments: true,
-};
-
-pub const JSON_BARE: Output = Output {
-    name: "json-bare",
-    options: BARE,
-    marks: false,
-    ..JSON
 };
 
 const NATIVE: Output = Output {
@@ -95,22 +100,62 @@ const NATIVE: Output = Output {
 pub const JSON_LATE_NS: Range<u64> = (1 << 42) * 1_000..1 << 52;
 pub const JSON_EXACT_NS_MAX: u64 = (1 << 43) * 1_000;
 
+/// The captures of one file begin so much after one another.
+const STEP_NS: u64 = 1_000_003;
+
 impl Output {
-    /// Converts a capture with the real command, beside it.
-    pub fn convert(&self, capture: &Path) -> PathBuf {
-        let to = capture.with_extension(format!("{}.{}", self.name, self.extension));
+    /// Writes the captures of cases, as if recorded one after another since one boot; and says what their file has to show.
+    pub fn lay_down(&self, cases: &[Case], folder: &Path) -> (Vec<PathBuf>, Vec<Expected>) {
+        let origin = cases[0].capture.identity;
+        let mut pids = BTreeSet::new();
+        let laid_down = (0..).zip(cases).map(|(index, case)| {
+            let shift_ns = index * STEP_NS;
+            let mut capture = case.capture.clone();
+            let identity = &mut capture.identity;
+            identity.epoch_monotonic_ns += shift_ns;
+            identity.epoch_realtime_ns += shift_ns;
+            identity.epoch_boottime_ns += shift_ns;
+            let name = format!("{}.hrxt", case.name);
+            let pid = identity.process_id;
+            let path = capture.write(folder, &name);
+            let mut expected = case.expected(self.timeline(&origin, shift_ns));
+            if !pids.insert(pid) {
+                expected.pid = None;
+                expected.process_name = format!("pipeline [pid {pid}, {name}] (host-observed)");
+            }
+            (path, expected)
+        });
+        laid_down.unzip()
+    }
+
+    /// `origin`: the capture that began first.
+    pub fn timeline(&self, origin: &Identity, shift_ns: u64) -> Timeline {
+        Timeline {
+            shift_ns,
+            shown_ns_max: self.shown_ns_max,
+            epoch_ns: (self.epoch_ns)(origin),
+        }
+    }
+
+    /// Converts captures with the real command, beside the first of them.
+    pub fn convert(&self, captures: &[PathBuf]) -> PathBuf {
+        let to = captures[0].with_extension(format!("{}.{}", self.name, self.extension));
         let converted = Command::new(&PROGRAMS.convert)
             .args(self.options)
-            .args([capture, Path::new("-o"), &to])
+            .args(captures)
+            .arg("-o")
+            .arg(&to)
             .output()
             .expect("hrx-convert starts");
         let complaint = String::from_utf8_lossy(&converted.stderr);
-        assert!(
-            converted.status.success(),
-            "{}: {complaint}",
-            capture.display()
-        );
+        assert!(converted.status.success(), "{captures:?}: {complaint}");
         to
+    }
+
+    /// What a failure is about.
+    pub fn what(&self, expected: &[Expected]) -> String {
+        let cases = expected.iter().map(|expected| &*expected.what);
+        format!("{}, {}", Vec::from_iter(cases).join(" + "), self.name)
     }
 
     /// A value beside a region, as it has to be shown.
