@@ -17,7 +17,7 @@
 use std::io::{self, Write};
 
 use hrx_trace_format::{LANE_NAMES, MEASUREMENT};
-use hrx_trace_reader::{Event, OpenRegion};
+use hrx_trace_reader::Event;
 use serde_json::{Value, json};
 
 use crate::captures::{Capture, Captures};
@@ -50,6 +50,16 @@ pub struct Chrome<Sink> {
     extras: Extras,
     /// By capture.
     processes: Vec<Process>,
+    form: Form,
+}
+
+/// What a document is as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// An object, with what is to be said of the captures beside the events.
+    Object,
+    /// The events alone: Perfetto opens it wherever it is cut. What is to be said stands on the timeline.
+    Array,
 }
 
 /// What one capture is to a viewer.
@@ -73,8 +83,18 @@ impl Process {
 }
 
 impl<Sink: Write> Chrome<Sink> {
-    /// Prepares the head.
+    /// A document that is read when it is whole.
     pub fn new(captures: &Captures, extras: Extras, sink: Sink) -> Self {
+        Self::of_form(Form::Object, captures, extras, sink)
+    }
+
+    /// A document that may be read before it is whole.
+    pub fn following(captures: &Captures, extras: Extras, sink: Sink) -> Self {
+        Self::of_form(Form::Array, captures, extras, sink)
+    }
+
+    /// Prepares the head.
+    fn of_form(form: Form, captures: &Captures, extras: Extras, sink: Sink) -> Self {
         let mut chrome = Self {
             sink,
             buffer: Vec::with_capacity(CHUNK_BYTES + (64 << 10)),
@@ -82,9 +102,14 @@ impl<Sink: Write> Chrome<Sink> {
             flows: Flows::new(),
             extras,
             processes: captures.iter().map(Process::new).collect(),
+            form,
         };
-        let head =
-            format!(r#"{{"displayTimeUnit":"ns","measurement":"{MEASUREMENT}","traceEvents":["#);
+        let head = match form {
+            Form::Object => {
+                format!(r#"{{"displayTimeUnit":"ns","measurement":"{MEASUREMENT}","traceEvents":["#)
+            }
+            Form::Array => "[".to_owned(),
+        };
         chrome.buffer.extend_from_slice(head.as_bytes());
         for capture in captures.iter() {
             let pid = capture.pid;
@@ -182,13 +207,9 @@ impl<Sink: Write> Writer for Chrome<Sink> {
     /// Writes what was running, the marks, and everything there is to say of the captures.
     fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
         for (capture, outcome) in captures.iter().zip(outcomes) {
-            self.open_regions(
-                capture,
-                &outcome.report.open_regions,
-                outcome.report.last_ns,
-            );
+            self.open_regions(capture, outcome);
             if !self.extras.no_marks {
-                for mark in marks::of(capture, &outcome.report) {
+                for mark in marks::of(captures, capture, outcome) {
                     self.mark(
                         INSTANT,
                         capture.pid,
@@ -201,8 +222,20 @@ impl<Sink: Write> Writer for Chrome<Sink> {
             }
             self.counters(capture);
         }
+        let merged = Merged::new(captures, outcomes);
+        if self.form == Form::Array {
+            let origin = captures.origin();
+            let last_ns = outcomes.iter().map(Outcome::last_shown_ns);
+            let mut facts = serde_json::to_value(&merged)?;
+            facts["measurement"] = MEASUREMENT.into();
+            let name = "metadata of the whole trace (host-observed)";
+            let last_ns = last_ns.max().unwrap_or_default();
+            self.mark(INSTANT, origin.pid, CAPTURE_TID, last_ns, name, &facts);
+            self.buffer.extend_from_slice(b"\n]\n");
+            return self.flush();
+        }
         self.buffer.extend_from_slice(b"\n],");
-        let facts = serde_json::to_string(&Merged::new(captures, outcomes))?;
+        let facts = serde_json::to_string(&merged)?;
         // The same members at the top level and inside `metadata`.
         let members = &facts[1..facts.len() - 1];
         self.buffer.extend_from_slice(members.as_bytes());
@@ -221,8 +254,9 @@ impl<Sink: Write> Followed for Chrome<Sink> {
 }
 
 impl<Sink: Write> Chrome<Sink> {
-    /// `open` from the oldest to the newest.
-    fn open_regions(&mut self, capture: &Capture, open: &[OpenRegion], last_ns: u64) {
+    fn open_regions(&mut self, capture: &Capture, outcome: &Outcome) {
+        // From the oldest to the newest.
+        let open = &outcome.report.open_regions;
         // The newest is placed first, so that those that began before it can go around it. They are written oldest first, for within a
         // track chrome://tracing wants beginnings in order.
         let mut places: Vec<Place> = open
@@ -248,7 +282,7 @@ impl<Sink: Write> Chrome<Sink> {
                 "lane": region.lane,
                 "copied_bytes": Exact(region.copied_bytes),
                 "unfinished": true,
-                "running_ns": Exact(last_ns.saturating_sub(region.start_ns)),
+                "running_ns": Exact(outcome.report.last_ns.saturating_sub(region.start_ns)),
                 "thread_id": region.thread_id,
             });
             if region.correlation_id != 0 {
@@ -267,8 +301,8 @@ impl<Sink: Write> Chrome<Sink> {
                 LAST_SLICE,
                 capture.pid,
                 place.tid,
-                last_ns,
-                marks::UNFINISHED,
+                outcome.last_shown_ns(),
+                marks::unfinished(outcome),
                 &json!({}),
             );
         }
@@ -431,7 +465,7 @@ mod tests {
 
     use super::{Chrome, *};
     use crate::capture::{Capture, region, running};
-    use crate::format;
+    use crate::format::write_everything;
     use crate::names::NAMES_BYTES_MAX;
     use hrx_trace_reader::Trace;
 
@@ -439,7 +473,7 @@ mod tests {
         let captures = Captures::of_bytes([capture.bytes()]);
         let mut document = Vec::new();
         let chrome = Chrome::new(&captures, Extras::default(), &mut document);
-        format::write_all(&captures, chrome, true).expect("memory");
+        write_everything(&captures, chrome);
         (captures, document)
     }
 
@@ -801,7 +835,7 @@ mod tests {
         }
         let report = captures[0].trace.report();
         chrome
-            .finish(&captures, &[Outcome { report }])
+            .finish(&captures, &[Outcome::new(report)])
             .expect("memory");
         let document = parse(&document);
         for (i, event) in of_phase(&document, "X").iter().enumerate() {

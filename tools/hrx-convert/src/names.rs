@@ -41,7 +41,7 @@ impl Names {
     #[cold]
     fn render(&mut self, line: &mut Vec<u8>, capture: &Capture, label_id: u32) {
         let begin = line.len();
-        (self.render)(&shown_name_of(capture, label_id), line);
+        (self.render)(&shown(capture, label_id), line);
         // Ids that cannot be believed are any number.
         if capture.trace.label(label_id) == Label::Unreadable {
             return;
@@ -73,8 +73,8 @@ pub fn name_of(capture: &Capture, label_id: u32) -> Cow<'_, str> {
     }
 }
 
-/// The same for viewers: Perfetto ends a name at its first NUL.
-pub fn shown_name_of(capture: &Capture, label_id: u32) -> Cow<'_, str> {
+/// The same, as viewers are given it: Perfetto ends a name at its first NUL.
+pub fn shown(capture: &Capture, label_id: u32) -> Cow<'_, str> {
     match name_of(capture, label_id) {
         name if name.contains('\0') => name.replace('\0', "\u{2400}").into(),
         name => name,

@@ -1,8 +1,8 @@
 //! Perfetto's own format: a protobuf of TrackEvent packets, a track for each lane and sub-lane under the track of the process.
 //!
 //! What Perfetto requires, and what holds here for every input:
-//! - times are whole nanoseconds of CLOCK_MONOTONIC, tied to CLOCK_BOOTTIME and CLOCK_REALTIME by a snapshot of the moment the timeline begins: so a
-//!   trace of the same host's devices lines up;
+//! - times are whole nanoseconds of CLOCK_BOOTTIME, which Perfetto shows everything in: what it was when the timeline began, and what CLOCK_MONOTONIC
+//!   counted since. A snapshot ties it to the other clocks. So a trace of the same host's devices lines up, whatever snapshots that one holds;
 //! - two regions of one track are apart or properly nested, in the order they are written too (see [`crate::lanes`]): an end closes the innermost
 //!   region, whichever was meant;
 //! - a region that never completed is a begin without an end;
@@ -17,6 +17,7 @@
 
 mod messages;
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use hrx_trace_format::MEASUREMENT;
@@ -42,7 +43,7 @@ use crate::flows::{Flows, mixed};
 use crate::format::{Followed, Outcome, Writer};
 use crate::lanes::{Lanes, Place, SHOWN_NS_MAX, Times};
 use crate::marks;
-use crate::names::shown_name_of;
+use crate::names::shown;
 
 /// Written out once so many bytes have gathered.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -114,7 +115,7 @@ pub struct Perfetto<Sink> {
     /// Filled up to `used`; there is always room for a region.
     chunk: Box<[u8]>,
     used: usize,
-    /// The timeline's zero on CLOCK_MONOTONIC.
+    /// The timeline's zero on CLOCK_BOOTTIME.
     epoch_ns: u64,
     /// The last packet sequence.
     sequences: u32,
@@ -137,8 +138,10 @@ struct Process {
 }
 
 struct Track {
-    /// The packet's fields that name the sequence.
-    of_sequence: Box<[u8]>,
+    /// The fields of a packet that name its sequence, and that say it needs what was said of the sequence before.
+    of_begin: Box<[u8]>,
+    /// The former alone: an end stands right behind its begin, which has said so.
+    of_end: Box<[u8]>,
     /// What its clock stands at.
     clock_ns: u64,
     /// The names that the sequence knows, a bit for each by their iid.
@@ -196,7 +199,11 @@ impl<Sink: Write> Perfetto<Sink> {
     /// Writes the head.
     pub fn new(captures: &Captures, extras: Extras, sink: Sink) -> io::Result<Self> {
         let identity = captures.origin().trace.identity();
-        let epoch_ns = identity.epoch_monotonic_ns.min(EPOCH_NS_MAX);
+        let monotonic_ns = identity.epoch_monotonic_ns.min(EPOCH_NS_MAX);
+        let epoch_ns = match identity.epoch_boottime_ns {
+            0 => monotonic_ns,
+            known => known.min(EPOCH_NS_MAX),
+        };
         let mut perfetto = Self {
             sink,
             chunk: vec![0; CHUNK_BYTES + REGION_BYTES_MAX].into(),
@@ -213,20 +220,16 @@ impl<Sink: Write> Perfetto<Sink> {
             timestamp: Some(timestamp),
             is_incremental: None,
         };
-        let boottime_ns = match identity.epoch_boottime_ns {
-            0 => epoch_ns,
-            known => known.min(EPOCH_NS_MAX),
-        };
         perfetto.packet(&TracePacket {
             sequence_flags: Some(INCREMENTAL_STATE_CLEARED),
             trace_packet_defaults: Some(TracePacketDefaults {
-                timestamp_clock_id: Some(CLOCK_MONOTONIC),
+                timestamp_clock_id: Some(CLOCK_BOOTTIME),
                 track_event_defaults: None,
             }),
             clock_snapshot: Some(ClockSnapshot {
                 clocks: vec![
-                    clock(CLOCK_BOOTTIME, boottime_ns),
-                    clock(CLOCK_MONOTONIC, epoch_ns),
+                    clock(CLOCK_BOOTTIME, epoch_ns),
+                    clock(CLOCK_MONOTONIC, monotonic_ns),
                     clock(CLOCK_REALTIME, identity.epoch_realtime_ns.min(EPOCH_NS_MAX)),
                 ],
                 primary_trace_clock: Some(CLOCK_BOOTTIME),
@@ -328,14 +331,19 @@ impl<Sink: Write> Writer for Perfetto<Sink> {
         let track = &mut process.tracks[place.track];
         let (start_ns, end_ns) = (self.epoch_ns + start_ns, self.epoch_ns + end_ns);
         let mut out = &mut self.chunk[self.used..];
-        if start_ns >= track.clock_ns {
-            put_packet(&mut out, start_ns - track.clock_ns, None, track, begin);
-            put_packet(&mut out, end_ns - start_ns, None, track, &end);
-            track.clock_ns = end_ns;
-        } else {
-            put_packet(&mut out, start_ns, Some(CLOCK_MONOTONIC), track, begin);
-            put_packet(&mut out, end_ns, Some(CLOCK_MONOTONIC), track, &end);
-        }
+        let (begun, ended) = match start_ns >= track.clock_ns {
+            true => {
+                let since_ns = start_ns - track.clock_ns;
+                track.clock_ns = end_ns;
+                ((since_ns, None), (end_ns - start_ns, None))
+            }
+            false => {
+                let absolute = Some(CLOCK_BOOTTIME);
+                ((start_ns, absolute), (end_ns, absolute))
+            }
+        };
+        put_packet(&mut out, begun, &track.of_begin, begin);
+        put_packet(&mut out, ended, &track.of_end, &end);
         let left = out.len();
         self.used = self.chunk.len() - left;
         if self.used >= CHUNK_BYTES {
@@ -349,25 +357,22 @@ impl<Sink: Write> Writer for Perfetto<Sink> {
         for (capture, outcome) in captures.iter().zip(outcomes) {
             let report = &outcome.report;
             // The newest is placed first, so that those that began before it can go around it.
+            let mut tracks = BTreeSet::new();
             for region in report.open_regions.iter().rev() {
-                self.open_region(capture, region, report.last_ns)?;
+                tracks.insert(self.open_region(capture, region, report.last_ns)?);
+            }
+            for track in tracks {
+                self.mark(
+                    track,
+                    outcome.last_shown_ns(),
+                    marks::unfinished(outcome).to_owned(),
+                    &Value::Null,
+                )?;
             }
             if !self.extras.no_marks {
                 let uuid = self.processes[capture.index].uuid(TrackOf::Capture);
-                for mark in marks::of(capture, report) {
-                    let arg = |(name, value): (&String, &Value)| annotation(name, value);
-                    let args = mark.args.as_object().into_iter().flatten().map(arg);
-                    self.event_at(
-                        mark.at_ns,
-                        TrackEvent {
-                            categories: vec![marks::CATEGORY.to_owned()],
-                            name: Some(mark.name),
-                            r#type: Some(INSTANT),
-                            track_uuid: Some(uuid),
-                            debug_annotations: args.collect(),
-                            ..TrackEvent::default()
-                        },
-                    )?;
+                for mark in marks::of(captures, capture, outcome) {
+                    self.mark(uuid, mark.at_ns, mark.name, &mark.args)?;
                 }
             }
             self.counters(capture)?;
@@ -392,12 +397,30 @@ enum Name {
 }
 
 impl<Sink: Write> Perfetto<Sink> {
+    /// Says something of a moment on a track.
+    fn mark(&mut self, track_uuid: u64, at_ns: u64, name: String, args: &Value) -> io::Result<()> {
+        let arg = |(name, value): (&String, &Value)| annotation(name, value);
+        let args = args.as_object().into_iter().flatten().map(arg).collect();
+        self.event_at(
+            at_ns,
+            TrackEvent {
+                categories: vec![marks::CATEGORY.to_owned()],
+                name: Some(name),
+                r#type: Some(INSTANT),
+                track_uuid: Some(track_uuid),
+                debug_annotations: args,
+                ..TrackEvent::default()
+            },
+        )
+    }
+
+    /// Begins a region that never ends, and gives its track.
     fn open_region(
         &mut self,
         capture: &Capture,
         region: &OpenRegion,
         last_ns: u64,
-    ) -> io::Result<()> {
+    ) -> io::Result<u64> {
         let start_ns = region.start_ns.min(SHOWN_NS_MAX);
         let place = self.place(capture, region.lane, start_ns, None)?;
         let process = &self.processes[capture.index];
@@ -418,7 +441,7 @@ impl<Sink: Write> Perfetto<Sink> {
         if region.saturated {
             args.push(arg(Arg::Saturated, true.into()));
         }
-        let name = shown_name_of(capture, region.label_id);
+        let name = shown(capture, region.label_id);
         self.event_at(
             region.start_ns,
             TrackEvent {
@@ -429,7 +452,8 @@ impl<Sink: Write> Perfetto<Sink> {
                 debug_annotations: args,
                 ..TrackEvent::default()
             },
-        )
+        )?;
+        Ok(uuid)
     }
 
     /// How fast each lane copied.
@@ -488,19 +512,17 @@ impl<Sink: Write> Perfetto<Sink> {
         let process = &mut self.processes[capture.index];
         let uuid = process.uuid(TrackOf::Lane(lane, sub_lane));
         let parent_uuid = process.uuid(TrackOf::Process);
-        let mut of_its_sequence = Vec::new();
+        let mut of_end = Vec::new();
+        put_varint(&mut of_end, field::PACKET_SEQUENCE_ID, sequence.into());
+        let mut of_begin = of_end.clone();
         put_varint(
-            &mut of_its_sequence,
-            field::PACKET_SEQUENCE_ID,
-            sequence.into(),
-        );
-        put_varint(
-            &mut of_its_sequence,
+            &mut of_begin,
             field::PACKET_SEQUENCE_FLAGS,
             NEEDS_INCREMENTAL_STATE.into(),
         );
         process.tracks.push(Track {
-            of_sequence: of_its_sequence.into(),
+            of_begin: of_begin.into(),
+            of_end: of_end.into(),
             clock_ns: self.epoch_ns,
             known: Vec::new(),
         });
@@ -524,7 +546,7 @@ impl<Sink: Write> Perfetto<Sink> {
             clock_snapshot: Some(ClockSnapshot {
                 clocks: vec![
                     clock(CLOCK_OF_SEQUENCE, Some(true)),
-                    clock(CLOCK_MONOTONIC, None),
+                    clock(CLOCK_BOOTTIME, None),
                 ],
                 primary_trace_clock: None,
             }),
@@ -573,10 +595,7 @@ impl<Sink: Write> Perfetto<Sink> {
         iid: u64,
     ) -> io::Result<Name> {
         let failed = if failed { " [failed]" } else { "" };
-        let name = format!(
-            "{} (host-observed){failed}",
-            shown_name_of(capture, label_id)
-        );
+        let name = format!("{} (host-observed){failed}", shown(capture, label_id));
         // Ids that cannot be believed are any number.
         if capture.trace.label(label_id) == Label::Unreadable {
             return Ok(Name::Inline(name));
@@ -600,7 +619,7 @@ impl<Sink: Write> Perfetto<Sink> {
             track.known.resize(words, 0);
         }
         track.known[words - 1] |= 1 << (iid % 64);
-        let mut packet = Vec::from(&*track.of_sequence);
+        let mut packet = Vec::from(&*track.of_begin);
         let names = TracePacket {
             interned_data: Some(InternedData {
                 event_names: vec![Interned {
@@ -627,7 +646,7 @@ impl<Sink: Write> Perfetto<Sink> {
     fn metadata(&mut self, name: &str, value: String) -> io::Result<()> {
         self.packet(&TracePacket {
             timestamp: Some(self.epoch_ns),
-            timestamp_clock_id: Some(CLOCK_MONOTONIC),
+            timestamp_clock_id: Some(CLOCK_BOOTTIME),
             chrome_events: Some(ChromeEventBundle {
                 metadata: vec![ChromeMetadata {
                     name: Some(name.to_owned()),
@@ -752,9 +771,8 @@ fn put_annotation(out: &mut &mut [u8], arg: Arg, bytes: usize) {
 #[inline]
 fn put_packet(
     out: &mut &mut [u8],
-    timestamp: u64,
-    clock: Option<u32>,
-    track: &Track,
+    (timestamp, clock): (u64, Option<u32>),
+    of_sequence: &[u8],
     event: &[u8],
 ) {
     let of_clock = match clock {
@@ -764,7 +782,7 @@ fn put_packet(
     let bytes = key_len(field::PACKET_TIMESTAMP)
         + encoded_len_varint(timestamp)
         + of_clock
-        + track.of_sequence.len()
+        + of_sequence.len()
         + key_len(field::PACKET_TRACK_EVENT)
         + encoded_len_varint(event.len() as u64)
         + event.len();
@@ -774,6 +792,302 @@ fn put_packet(
     if let Some(clock) = clock {
         put_varint(out, field::PACKET_TIMESTAMP_CLOCK_ID, clock.into());
     }
-    out.put_slice(&track.of_sequence);
+    out.put_slice(of_sequence);
     put_bytes(out, field::PACKET_TRACK_EVENT, event);
+}
+
+#[cfg(test)]
+mod tests {
+    use hrx_trace_format::{Geometry, OpenRecord, Record};
+
+    use super::messages::Trace;
+    use super::*;
+    use crate::capture::{Capture as Made, region, running};
+    use crate::format::write_everything;
+
+    fn convert(made: &[&Made], extras: Extras) -> (Vec<u8>, Vec<TracePacket>) {
+        let captures = Captures::new(
+            (0..)
+                .zip(made)
+                .map(|(index, made): (u32, _)| {
+                    let trace = hrx_trace_reader::Trace::from_bytes(made.bytes());
+                    (format!("{index}.hrxt").into(), trace.expect("a trace"))
+                })
+                .collect(),
+        );
+        let mut bytes = Vec::new();
+        let perfetto = Perfetto::new(&captures, extras, &mut bytes).expect("memory");
+        write_everything(&captures, perfetto);
+        let trace = Trace::decode(&*bytes).expect("a trace of Perfetto's");
+        (bytes, trace.packet)
+    }
+
+    /// The events of sequences other than the head's: what each packet says, and when on CLOCK_BOOTTIME.
+    fn events(packets: &[TracePacket]) -> Vec<(u32, u64, &TrackEvent)> {
+        let mut clocks = std::collections::BTreeMap::new();
+        let mut events = Vec::new();
+        for packet in packets {
+            let sequence = packet.trusted_packet_sequence_id.expect("a sequence");
+            if sequence == HEAD_SEQUENCE {
+                continue;
+            }
+            if let Some(snapshot) = &packet.clock_snapshot {
+                assert_eq!(packet.sequence_flags, Some(INCREMENTAL_STATE_CLEARED));
+                clocks.insert(sequence, snapshot.clocks[0].timestamp.expect("a time"));
+            }
+            if let Some(event) = &packet.track_event {
+                let begins = event.r#type == Some(SLICE_BEGIN);
+                assert_eq!(
+                    packet.sequence_flags,
+                    begins.then_some(NEEDS_INCREMENTAL_STATE)
+                );
+                let clock = clocks.get_mut(&sequence).expect("a clock before its use");
+                let timestamp = packet.timestamp.expect("a time");
+                let at_ns = match packet.timestamp_clock_id {
+                    Some(clock_id) => {
+                        assert_eq!(clock_id, CLOCK_BOOTTIME);
+                        timestamp
+                    }
+                    None => {
+                        *clock += timestamp;
+                        *clock
+                    }
+                };
+                events.push((sequence, at_ns, event));
+            }
+        }
+        events
+    }
+
+    fn arg(iid: Arg, uint_value: u64) -> DebugAnnotation {
+        DebugAnnotation {
+            name_iid: Some(iid as u64),
+            uint_value: Some(uint_value),
+            ..DebugAnnotation::default()
+        }
+    }
+
+    fn flag(iid: Arg, value: bool) -> DebugAnnotation {
+        DebugAnnotation {
+            name_iid: Some(iid as u64),
+            bool_value: Some(value),
+            ..DebugAnnotation::default()
+        }
+    }
+
+    /// What is encoded by hand is what the messages say.
+    #[test]
+    fn a_region_is_two_packets() {
+        let mut made = Made::with(Geometry {
+            ring_count: 2,
+            ..Geometry::new(4)
+        });
+        let gemm = made.label("gemm");
+        made.record(Record {
+            label_id: gemm,
+            copied_bytes: u64::MAX,
+            correlation_id: 300,
+            flags: 3,
+            status: 5,
+            ..region(1, 1_000, 2_345)
+        });
+        // Around the first: its times are absolute.
+        made.record(region(1, 1, u64::MAX));
+        let (_, packets) = convert(&[&made], Extras::default());
+        let events = events(&packets);
+        let epoch_ns = made.identity.epoch_boottime_ns;
+        let times: Vec<u64> = events.iter().map(|event| event.1 - epoch_ns).collect();
+        assert_eq!(times, [1_000, 3_345, 1, SHOWN_NS_MAX]);
+        let too_large = DebugAnnotation {
+            name_iid: Some(Arg::CopiedBytes as u64),
+            string_value: Some(u64::MAX.to_string()),
+            ..DebugAnnotation::default()
+        };
+        let iid = 2 * u64::from(gemm) + 2;
+        let begin = TrackEvent {
+            category_iids: vec![CATEGORY_IID],
+            name_iid: Some(iid),
+            r#type: Some(SLICE_BEGIN),
+            flow_ids: events[0].2.flow_ids.clone(),
+            debug_annotations: vec![
+                too_large,
+                flag(Arg::Failed, true),
+                arg(Arg::Status, 5),
+                arg(Arg::CorrelationId, 300),
+                arg(Arg::ThreadId, 99),
+                arg(Arg::Ring, 0),
+                flag(Arg::Saturated, true),
+            ],
+            ..TrackEvent::default()
+        };
+        assert_eq!(*events[0].2, begin);
+        assert_eq!(begin.flow_ids.len(), 1);
+        let end = TrackEvent {
+            r#type: Some(SLICE_END),
+            ..TrackEvent::default()
+        };
+        assert_eq!(*events[1].2, end);
+        let args = &events[2].2.debug_annotations;
+        assert_eq!(
+            args[3..],
+            [arg(Arg::Ring, 0), arg(Arg::StartNs, 1), {
+                DebugAnnotation {
+                    name_iid: Some(Arg::DurationNs as u64),
+                    string_value: Some(u64::MAX.to_string()),
+                    ..DebugAnnotation::default()
+                }
+            }]
+        );
+        let names = packets
+            .iter()
+            .filter_map(|packet| packet.interned_data.as_ref());
+        let names: Vec<_> = names.flat_map(|interned| &interned.event_names).collect();
+        assert_eq!(names[0].iid, Some(iid));
+        assert_eq!(
+            names[0].name.as_deref(),
+            Some("gemm (host-observed) [failed]")
+        );
+        assert_eq!(
+            names[1].name.as_deref(),
+            Some("native region (host-observed)")
+        );
+        assert_eq!(names.len(), 2);
+    }
+
+    /// Labels and tracks so many that what tracks remember of names is forgotten again and again, and a name larger than a chunk.
+    #[test]
+    fn names_are_known_before_they_are_used() {
+        let mut made = Made::with(Geometry {
+            label_bytes: 4 << 20,
+            ..Geometry::new(400)
+        });
+        let labels: Vec<u32> = (0..200)
+            .map(|i| made.label(&format!("{i}{}", "x".repeat(16_000))))
+            .collect();
+        for (i, label_id) in (0..).zip(labels.iter().chain(&labels)) {
+            made.record(Record {
+                label_id: *label_id,
+                ..region(i as u32 % 3, i, 1)
+            });
+        }
+        let (_, packets) = convert(&[&made], Extras::default());
+        let mut known = std::collections::BTreeSet::new();
+        let mut named = 0;
+        for packet in &packets {
+            let sequence = packet.trusted_packet_sequence_id;
+            for interned in packet
+                .interned_data
+                .iter()
+                .flat_map(|data| &data.event_names)
+            {
+                known.insert((sequence, interned.iid));
+            }
+            if let Some(iid) = packet.track_event.as_ref().and_then(|event| event.name_iid) {
+                assert!(known.contains(&(sequence, Some(iid))));
+                named += 1;
+            }
+        }
+        assert_eq!(named, 400);
+    }
+
+    #[test]
+    fn track_numbers_are_distinct_and_the_same_each_time() {
+        let mut made = Made::new(64);
+        for lane in [0, 1, 2, u32::MAX, 1 << 20] {
+            for start_ns in 0..9 {
+                made.record(region(lane, start_ns, 100));
+            }
+        }
+        made.record(Record {
+            copied_bytes: 5,
+            ..region(0, 500, 5)
+        });
+        let (bytes, packets) = convert(&[&made, &made], Extras::default());
+        assert_eq!(bytes, convert(&[&made, &made], Extras::default()).0);
+        let tracks = packets
+            .iter()
+            .filter_map(|packet| packet.track_descriptor.as_ref());
+        let uuids: Vec<_> = tracks.map(|track| track.uuid).collect();
+        // Of each capture: the process, the marks, the lanes' own, a copy rate.
+        assert_eq!(uuids.len(), 2 * (2 + 5 * 9 + 1));
+        let distinct: BTreeSet<_> = uuids.iter().collect();
+        assert_eq!(distinct.len(), uuids.len());
+    }
+
+    #[test]
+    fn ranks_are_in_the_order_of_lanes() {
+        let lanes = [0, 1, 4, 5, (1 << 20) - 1, 1 << 20, 1 << 30, u32::MAX];
+        let ranks: Vec<i32> = lanes
+            .iter()
+            .flat_map(|lane| [rank(*lane, 0), rank(*lane, usize::MAX)])
+            .collect();
+        assert!(ranks.is_sorted() && ranks[0] > 0, "{ranks:?}");
+    }
+
+    #[test]
+    fn each_extra_can_be_switched_off() {
+        let mut made = Made::new(4);
+        made.record(Record {
+            copied_bytes: 5,
+            correlation_id: 7,
+            ..region(0, 500, 5)
+        });
+        made.open(
+            0,
+            OpenRecord {
+                correlation_id: 7,
+                ..running(1, 600)
+            },
+        );
+        let count = |extras: Extras| {
+            let (_, packets) = convert(&[&made], extras);
+            let of = |kind: i32| {
+                let events = packets
+                    .iter()
+                    .filter_map(|packet| packet.track_event.as_ref());
+                events.filter(|event| event.r#type == Some(kind)).count()
+            };
+            let events = packets
+                .iter()
+                .filter_map(|packet| packet.track_event.as_ref());
+            let flows = events.map(|event| event.flow_ids.len()).sum::<usize>();
+            (of(INSTANT), of(COUNTER), flows)
+        };
+        let all = Extras::default();
+        assert_eq!(count(all), (3, 2, 1));
+        // The mark on the unfinished region's track stays.
+        assert_eq!(
+            count(Extras {
+                no_marks: true,
+                ..all
+            }),
+            (1, 2, 1)
+        );
+        assert_eq!(
+            count(Extras {
+                no_counters: true,
+                ..all
+            }),
+            (3, 0, 1)
+        );
+        assert_eq!(
+            count(Extras {
+                no_flows: true,
+                ..all
+            }),
+            (3, 2, 0)
+        );
+    }
+
+    #[test]
+    fn epochs_beyond_reason_do_not_overflow() {
+        let mut made = Made::new(2);
+        made.identity.epoch_monotonic_ns = u64::MAX;
+        made.identity.epoch_boottime_ns = u64::MAX;
+        made.identity.epoch_realtime_ns = u64::MAX;
+        made.record(region(0, u64::MAX, u64::MAX));
+        let (_, packets) = convert(&[&made], Extras::default());
+        let latest = events(&packets).iter().map(|event| event.1).max();
+        assert_eq!(latest, Some(EPOCH_NS_MAX + SHOWN_NS_MAX));
+    }
 }

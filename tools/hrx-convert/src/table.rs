@@ -232,7 +232,7 @@ mod tests {
 
     use super::*;
     use crate::capture::{Capture as Made, region, running};
-    use crate::format::write_all;
+    use crate::format::write_everything;
 
     fn captures() -> Captures {
         let mut made = Made::new(8);
@@ -253,7 +253,7 @@ mod tests {
     fn json_lines() {
         let captures = captures();
         let mut lines = Vec::new();
-        write_all(&captures, JsonLines::new(&mut lines), true).expect("memory");
+        write_everything(&captures, JsonLines::new(&mut lines));
         let text = String::from_utf8(lines).expect("UTF-8");
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
@@ -274,7 +274,7 @@ mod tests {
     fn csv() {
         let captures = captures();
         let mut table = Vec::new();
-        write_all(&captures, Csv::new(&mut table).expect("memory"), true).expect("memory");
+        write_everything(&captures, Csv::new(&mut table).expect("memory"));
         assert_eq!(
             String::from_utf8(table).expect("UTF-8"),
             "capture,pid,state,start_ns,duration_ns,lane,lane_name,label,copied_bytes,correlation_id,thread_id,status,failed,saturated,ring,sequence,measurement
@@ -288,7 +288,10 @@ mod tests {
     #[test]
     fn the_columns_are_the_fields() {
         let captures = captures();
-        let region = Row::completed(&captures[0], &captures.events().next().expect("an event").1);
+        let region = Row::completed(
+            &captures[0],
+            &captures.events(0).next().expect("an event").1,
+        );
         let value = serde_json::to_string(&region).expect("JSON");
         let mut from = 0;
         for column in COLUMNS {
