@@ -1,8 +1,8 @@
 //! What the tests of the whole project share. The tests themselves stand in `tests/`, one file an idea.
 
-pub mod capture;
 pub mod crash;
 pub mod document;
+pub mod history;
 pub mod host;
 pub mod seeds;
 pub mod viewers;

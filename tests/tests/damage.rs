@@ -11,7 +11,7 @@ use hrx_trace_format::header::{COUNTERS_OFFSET, IDENTITY_BYTES};
 use hrx_trace_format::record::RECORD_BYTES;
 use hrx_trace_format::{HeaderError, Identity};
 use hrx_trace_reader::{Ending, Error, Event, Label, Report, Trace};
-use hrx_trace_tests::capture::{Capture, Said, Shape, Step};
+use hrx_trace_tests::history::{Capture, Said, Shape, Step};
 use hrx_trace_tests::seeds;
 
 const SHAPE: Shape = Shape {
