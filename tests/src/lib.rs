@@ -1,9 +1,11 @@
-//! What the tests of the whole project share. The tests themselves stand in `tests/`, one file an idea.
+//! What the tests of the whole project share, the tests of the tools included. The tests themselves stand in `tests/`, one file an idea.
 
+pub mod capture;
 pub mod crash;
 pub mod document;
 pub mod history;
 pub mod host;
+pub mod programs;
 pub mod seeds;
 pub mod viewers;
 

@@ -58,7 +58,10 @@ struct Tally {
     live_reads: u64,
     events: u64,
     torn: u64,
+    /// Newer events that a stalled writer spoiled.
     spoiled: u64,
+    /// Dead captures whose every slot's writer died inside `record`, so that the reader went by the lap before.
+    all_torn: u64,
 }
 
 /// What is known of one child from all looks at its file.
@@ -221,6 +224,7 @@ impl<'plan> Witness<'plan> {
             );
             tally.torn += report.account.torn;
             tally.spoiled += missing;
+            tally.all_torn += u64::from(all_torn);
         }
 
         let mut open_threads = HashSet::new();

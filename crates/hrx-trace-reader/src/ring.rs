@@ -24,6 +24,9 @@ const RETRIES_AT_ONCE: u32 = 3;
 /// How long the reader waits before each further time.
 const WAIT: Duration = Duration::from_micros(50);
 
+/// Tickets that a follower asks for again. Each thread inside `record` holds back one; more than this are damage.
+const LATE_MAX: usize = 4096;
+
 /// Where one ring lies, and what makes its records believable.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
@@ -63,6 +66,15 @@ impl Place {
     pub(crate) fn offset_of(&self, slot: u64) -> u64 {
         self.offset
             .saturating_add(slot.saturating_mul(RECORD_BYTES as u64))
+    }
+
+    /// The first slot from `slot` on, at most `end`, that may hold anything but zeroes.
+    pub(crate) fn next_data(&self, source: &Source, slot: u64, end: u64) -> u64 {
+        let data = source.next_data(self.offset_of(slot), self.offset_of(end));
+        let into_ring = data.saturating_sub(self.offset);
+        into_ring
+            .div_euclid(RECORD_BYTES as u64)
+            .clamp(slot, end.max(slot))
     }
 
     /// Reads the slots from `slot` on.
@@ -116,12 +128,25 @@ pub(crate) struct RingReader {
     judged: usize,
     chunk_records: usize,
     account: Account,
+    /// Events handed out before the chunk.
+    recovered_before: u64,
     /// When the oldest record behind the last gap that an overwriting made was complete.
     complete_since_ns: Option<u64>,
     read_failed: Option<Damage>,
     /// Up to this ticket, newer ones have been given out for the same slots.
     overtaken: u64,
     patience: u32,
+    /// Following: tickets whose records were being written when their turn came. None: whoever is not there in time is counted.
+    late: Option<Late>,
+}
+
+/// Tickets that are asked for again. Each thread inside `record` can hold back one.
+#[derive(Debug, Default)]
+struct Late {
+    /// Asked for in this round.
+    now: Vec<u64>,
+    /// Asked for in the next.
+    next: Vec<u64>,
 }
 
 impl RingReader {
@@ -142,12 +167,75 @@ impl RingReader {
                 overwritten,
                 ..Account::default()
             },
+            recovered_before: 0,
             complete_since_ns: None,
             read_failed: None,
             overtaken: 0,
             patience: PATIENCE,
+            late: None,
             place,
         }
+    }
+
+    /// The same, for a ring that is read on while it is written.
+    pub(crate) fn following(self) -> Self {
+        Self {
+            late: Some(Late::default()),
+            patience: RETRIES_AT_ONCE,
+            ..self
+        }
+    }
+
+    /// Leaves out the tickets before `first`. To be called before the first record is read.
+    pub(crate) fn begin_at(&mut self, first: u64) {
+        let count = first.saturating_sub(self.expected).min(self.unread);
+        self.account.not_read = self.account.not_read.saturating_add(count);
+        self.pass_over(count);
+    }
+
+    /// Goes on to the tickets that have been given out since. To be called when everything before them has been read.
+    pub(crate) fn extend(&mut self, claimed: u64, writer_runs: bool) {
+        let more = claimed.saturating_sub(self.account.claimed);
+        self.account.claimed = self.account.claimed.saturating_add(more);
+        self.unread = self.unread.saturating_add(more);
+        self.writer_runs = writer_runs;
+        self.overtaken = self
+            .overtaken
+            .max(claimed.saturating_sub(self.place.capacity));
+        let lost = self
+            .overtaken
+            .saturating_add(1)
+            .saturating_sub(self.expected)
+            .min(self.unread);
+        if lost > 0 {
+            self.account.overtaken = self.account.overtaken.saturating_add(lost);
+            self.complete_since_ns = None;
+            self.pass_over(lost);
+        }
+        self.patience = RETRIES_AT_ONCE;
+        if let Some(late) = &mut self.late {
+            late.now.append(&mut late.next);
+            // The oldest is asked for first.
+            late.now.reverse();
+        }
+    }
+
+    /// Counts those that never came.
+    pub(crate) fn end_following(&mut self) {
+        let late = self.late.take().unwrap_or_default();
+        let count = late.now.len().saturating_add(late.next.len()) as u64;
+        let missing = if self.writer_runs {
+            &mut self.account.in_flight
+        } else {
+            &mut self.account.torn
+        };
+        *missing = missing.saturating_add(count);
+    }
+
+    fn pass_over(&mut self, count: u64) {
+        self.expected = self.expected.saturating_add(count);
+        self.unread = self.unread.saturating_sub(count);
+        self.slot = slot_of(self.expected, self.place.capacity).unwrap_or_default();
     }
 
     /// The next record that can be believed.
@@ -158,7 +246,7 @@ impl RingReader {
                 if self.fill(source) {
                     continue;
                 }
-                return None;
+                return self.next_late(source);
             };
             let expected = self.expected;
             self.judged = self.judged.wrapping_add(1);
@@ -170,16 +258,37 @@ impl RingReader {
             } else {
                 continue;
             };
-            if believed.kind != KIND_REGION {
-                self.account.skipped = self.account.skipped.wrapping_add(1);
-                continue;
+            if self.takes(&believed) {
+                return Some(believed);
             }
-            self.account.recovered = self.account.recovered.wrapping_add(1);
-            if self.complete_since_ns.is_none() {
-                self.complete_since_ns = Some(believed.end_ns());
-            }
-            return Some(believed);
         }
+    }
+
+    /// Counts a believed record, and tells whether it is handed out.
+    #[inline]
+    fn takes(&mut self, believed: &Record) -> bool {
+        if believed.kind != KIND_REGION {
+            self.account.skipped = self.account.skipped.wrapping_add(1);
+            return false;
+        }
+        self.account.recovered = self.account.recovered.wrapping_add(1);
+        if self.complete_since_ns.is_none() {
+            self.complete_since_ns = Some(believed.end_ns());
+        }
+        true
+    }
+
+    /// A record that was being written in an earlier round.
+    #[cold]
+    fn next_late(&mut self, source: &Source) -> Option<Record> {
+        while let Some(expected) = self.late.as_mut()?.now.pop() {
+            if let Some(believed) = self.judge(source, expected)
+                && self.takes(&believed)
+            {
+                return Some(believed);
+            }
+        }
+        None
     }
 
     /// Tickets that have no verdict yet.
@@ -217,6 +326,18 @@ impl RingReader {
             }
             let in_file = self.place.present.saturating_sub(self.slot);
             if in_file > 0 {
+                if self.is_barren() {
+                    let end = self.slot.saturating_add(self.unread.min(in_file));
+                    let data = self.place.next_data(source, self.slot, end);
+                    let hole = data.saturating_sub(self.slot);
+                    if hole > 0 {
+                        self.account.torn = self.account.torn.saturating_add(hole);
+                        self.expected = self.expected.saturating_add(hole);
+                        self.advance(hole);
+                        continue;
+                    }
+                }
+                self.recovered_before = self.account.recovered;
                 let count = self.unread.min(in_file).min(self.chunk_records as u64);
                 self.chunk.resize(count as usize, Record::zeroed());
                 self.judged = 0;
@@ -235,6 +356,13 @@ impl RingReader {
         }
     }
 
+    /// Whether the last chunk had nothing, so that there may be a hole. Of a running writer every ticket is asked for.
+    fn is_barren(&self) -> bool {
+        !self.writer_runs
+            && !self.chunk.is_empty()
+            && self.account.recovered == self.recovered_before
+    }
+
     fn advance(&mut self, count: u64) {
         self.slot = self.slot.saturating_add(count);
         self.unread = self.unread.saturating_sub(count);
@@ -243,11 +371,18 @@ impl RingReader {
     /// Decides on a ticket whose slot could not be believed, and counts it unless it can be believed now.
     #[cold]
     fn judge(&mut self, source: &Source, expected: u64) -> Option<Record> {
-        let verdict = if self.writer_runs {
+        let verdict = if self.writer_runs || self.late.is_some() {
             self.read_again(source, expected)
         } else {
             Verdict::Torn
         };
+        if let (Some(late), true, Verdict::InFlight | Verdict::Torn) =
+            (&mut self.late, self.writer_runs, &verdict)
+            && late.next.len() < LATE_MAX
+        {
+            late.next.push(expected);
+            return None;
+        }
         let count = match verdict {
             Verdict::Believed(record) => return Some(record),
             Verdict::Torn => &mut self.account.torn,
@@ -292,7 +427,7 @@ impl RingReader {
             if self.patience == 0 {
                 let lap_before = expected.checked_sub(self.place.capacity);
                 let unwritten = record.sequence == 0 || Some(record.sequence) == lap_before;
-                return if unwritten {
+                return if unwritten && self.writer_runs {
                     Verdict::InFlight
                 } else {
                     Verdict::Torn
@@ -310,6 +445,7 @@ impl RingReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::snapshot::Evidence;
     use crate::source::Lock;
     use crate::source::fake::Fake;
     use crate::testing::{Image, live, read, region};
@@ -527,7 +663,8 @@ mod tests {
                 Ok(count)
             }),
         };
-        let (events, report) = read(&Trace::from_source(fake.into()).unwrap());
+        let (events, report) =
+            read(&Trace::from_source(fake.into(), Evidence::EveryRecord).unwrap());
         assert_eq!((events.len(), report.account.torn), (936, 64));
         assert_eq!(
             report.damages,

@@ -1,7 +1,7 @@
 //! Where the bytes come from: a file that is read by pread, or bytes in memory.
 //!
 //! Invariants:
-//! - The file is never mapped (a file that shrinks under a mapping is a SIGBUS), never written, and its cursor never moves.
+//! - The file is never mapped (a file that shrinks under a mapping is a SIGBUS), never written, and never read by its cursor.
 //! - [`Source::read`] always fills the whole buffer: with zeroes where the file has ended or cannot be read. No record of zeroes is
 //!   believable, so the slots concerned judge themselves, and all that can be read around a bad page is delivered.
 
@@ -11,6 +11,8 @@ use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 
 use hrx_trace_format::header::PAGE_BYTES;
+use rustix::fs::{SeekFrom, seek};
+use rustix::io::Errno;
 
 use crate::{Damage, Error};
 
@@ -138,6 +140,21 @@ impl Source {
         failed
     }
 
+    /// The first offset from `offset` on, at most `end`, where the file system has anything but zeroes; `offset` itself where it does not know.
+    pub(crate) fn next_data(&self, offset: u64, end: u64) -> u64 {
+        match &self.bytes {
+            // Moves the cursor of this open file, which nobody else has and no pread minds.
+            Bytes::File(file) => match seek(file, SeekFrom::Data(offset)) {
+                Ok(data) => data.min(end),
+                Err(Errno::NXIO) => end,
+                Err(_) => offset,
+            },
+            Bytes::Memory(_) => offset,
+            #[cfg(test)]
+            Bytes::Fake(_) => offset,
+        }
+    }
+
     /// The bytes from the start of the file on, as many as `buffer` holds or there are.
     pub(crate) fn read_start<'buffer>(
         &self,
@@ -222,6 +239,22 @@ mod tests {
             assert_eq!(source.read(offset, &mut buffer), None);
             assert_eq!(buffer, expected);
         }
+    }
+
+    #[test]
+    fn what_is_behind_a_hole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sparse");
+        let file = File::create(&path).unwrap();
+        file.set_len(64 << 20).unwrap();
+        file.write_all_at(&[1], 32 << 20).unwrap();
+        let source = Source::open(&path).unwrap();
+        assert_eq!(source.next_data(0, 16 << 20), 16 << 20);
+        assert_eq!(source.next_data(0, 64 << 20), 32 << 20);
+        assert_eq!(source.next_data(32 << 20, 64 << 20), 32 << 20);
+        assert_eq!(source.next_data(40 << 20, 1 << 30), 1 << 30);
+        assert_eq!(source.next_data(1 << 40, 1 << 41), 1 << 41);
+        assert_eq!(Source::from_bytes(vec![0; 9]).next_data(3, 9), 3);
     }
 
     /// Short reads, interruptions, and a page that cannot be read.

@@ -4,7 +4,7 @@
 //! - Only relaxed and release stores to the words, each of which is one instruction: no other thread, and no file, ever sees half a word.
 //! - Between the first and the last store the sequence is one that no reader believes.
 //! - Nothing waits. A writer that lost its processor and was overtaken by a whole lap finds a newer record in its slot, and leaves it alone: its own
-//!   would be outside the window. Only if it lost it between that look and its last store, some ten instructions on, it spoils the slot, which then
+//!   would be outside the window. Only if it lost it between that look and its last store, some thirty instructions on, it spoils the slot, which then
 //!   fails verification.
 //!
 //! `tests/loom.rs` compiles this very file against loom's atomics, explores the interleavings, and removes each [`Site`] in turn to see

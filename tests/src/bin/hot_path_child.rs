@@ -1,4 +1,4 @@
-//! Goes through the sections of [`hot`] while its parent counts its system calls, and says which it is in by a store, which is none.
+//! Goes through the sections of `crash::hot` while its parent counts its system calls, and says which it is in by a store, which is none.
 
 use std::error::Error;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Makes the calls of [`script`] while its parent steps through it, and says before and after each how far it is.
+//! Makes the calls of `crash::script` while its parent steps through it, and says before and after each how far it is.
 
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};

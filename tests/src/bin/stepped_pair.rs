@@ -1,4 +1,4 @@
-//! Two threads that record as many events as they are told, and stop: see [`pair`].
+//! Two threads that record as many events as they are told, and stop: see `crash::pair`.
 
 use std::error::Error;
 use std::path::PathBuf;

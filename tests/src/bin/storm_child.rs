@@ -1,4 +1,4 @@
-//! Records from several threads until it is killed, and tells through shared words what has returned: see [`storm`].
+//! Records from several threads until it is killed, and tells through shared words what has returned: see `crash::storm`.
 
 use std::error::Error;
 use std::hint::spin_loop;

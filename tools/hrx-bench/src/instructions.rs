@@ -30,7 +30,7 @@ impl Counted {
         match self {
             Self::Nothing => "nothing (the loop itself)",
             Self::Baseline => "mutex and deque in memory (baseline)",
-            Self::Record => "record",
+            Self::Record => "record, tmpfs",
             Self::BeginFinish => "begin + finish, own clock reads",
             Self::Tracer => "record through Tracer",
         }

@@ -14,8 +14,8 @@ pub enum Load {
     Bare,
     /// The caller's two clock reads, which give start and duration.
     Clocked,
-    /// A region of 10 µs that dirties the caches. Every second region is recorded; the cost is the median of a region with what its record did to it, less
-    /// that of one without.
+    /// A region of 10 µs that dirties the caches. Half of them, drawn at random, are recorded; the cost is the typical time of a record and the first
+    /// microsecond of the next region, less that of such a microsecond alone.
     Cold,
 }
 
@@ -93,8 +93,8 @@ fn clocked<C: Contender>(
     evenly(first.elapsed(), events)
 }
 
-/// The record of a region is made at the start of the next, inside the time of that one: so what the record leaves behind (lines thrown out of the cache,
-/// stores still under way) is in the figure, and no clock is read but those that a caller reads anyway.
+/// Also timed is the beginning of the next region: so what the record leaves behind (lines thrown out of the cache, stores still under way) is in the figure.
+/// Not the whole of it, whose own ups and downs are larger than what is looked for.
 fn cold<C: Contender>(
     contender: &C,
     thread: &mut C::Thread<'_>,
@@ -103,19 +103,25 @@ fn cold<C: Contender>(
 ) -> Sample {
     let inputs = inputs();
     let mut work = Work::new();
-    let mut regions_ns = [Vec::new(), Vec::new()];
+    let mut timed_ns = [Vec::new(), Vec::new()];
     barrier.wait();
     let first = Instant::now();
     let mut previous = inputs[0];
+    // Not every second one: what the regions touch has a period too.
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     for region in 0..events * 2 {
-        let recorded = region as usize % 2;
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let recorded = random as usize % 2;
         let start = Instant::now();
         if recorded == 1 {
             contender.event(thread, &previous);
         }
-        work.region();
+        work.touch(work.lines / 10);
+        timed_ns[recorded].push(start.elapsed().as_nanos() as u32);
+        work.touch(work.lines - work.lines / 10);
         let elapsed = start.elapsed();
-        regions_ns[recorded].push(elapsed.as_nanos() as u32);
         previous = Fields {
             start,
             elapsed,
@@ -123,7 +129,7 @@ fn cold<C: Contender>(
         };
     }
     let took = first.elapsed();
-    let [without, with] = regions_ns.map(middle);
+    let [without, with] = timed_ns.map(middle);
     Sample {
         event_ns: with - without,
         took,
@@ -138,7 +144,7 @@ fn middle(mut values: Vec<u32>) -> f64 {
     half.iter().copied().map(f64::from).sum::<f64>() / half.len() as f64
 }
 
-/// What a region does to the caches: it writes to some hundred lines of a buffer much larger than the private caches, in an order that no prefetcher guesses.
+/// What a region does to the caches: it writes to hundreds of lines of a buffer much larger than the private caches, in an order that no prefetcher guesses.
 struct Work {
     words: Vec<u64>,
     at: usize,
@@ -159,18 +165,18 @@ impl Work {
             lines: 0,
         };
         work.lines = *LINES.get_or_init(|| {
-            work.lines = 1 << 16;
-            work.region();
+            const LINES: usize = 1 << 16;
+            work.touch(LINES);
             let start = Instant::now();
-            work.region();
-            let line_ns = start.elapsed().as_nanos() as f64 / work.lines as f64;
+            work.touch(LINES);
+            let line_ns = start.elapsed().as_nanos() as f64 / LINES as f64;
             (Self::REGION.as_nanos() as f64 / line_ns) as usize
         });
         work
     }
 
-    fn region(&mut self) {
-        for _ in 0..self.lines {
+    fn touch(&mut self, lines: usize) {
+        for _ in 0..lines {
             self.at = (self.at + Self::STRIDE_LINES * 8) % Self::WORDS;
             self.words[self.at] = self.words[self.at].wrapping_mul(3);
         }

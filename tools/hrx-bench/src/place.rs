@@ -1,4 +1,5 @@
-//! Where captures lie: on tmpfs, or on a disk. A file loses its name as soon as it is open, so that nothing large stays behind an interrupted bench.
+//! Where captures lie: on tmpfs, or on a disk. A file that is large or lies in memory loses its name as soon as it is open, so that an interrupted bench leaves
+//! nothing behind that would hurt.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};

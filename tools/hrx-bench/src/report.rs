@@ -85,7 +85,7 @@ impl Report {
             text.push_str("\nleft out:\n");
         }
         for reason in &self.left_out {
-            let _ = writeln!(text, "  {reason}");
+            let _ = writeln!(text, "  {}", reason.lines().next().unwrap_or_default());
         }
         text
     }

@@ -13,10 +13,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::harness::Sample;
 use crate::place::Place;
 
-const SESSION: &str = "hrx-bench";
-
 /// A session that is recording.
 pub struct Lttng {
+    /// One daemon serves the whole machine: a name that nobody else uses.
+    session: String,
     program: PathBuf,
     daemon: Child,
 }
@@ -24,6 +24,7 @@ pub struct Lttng {
 impl Lttng {
     /// Builds the program and starts a session whose buffers lie in `place`.
     pub fn start(place: &Place) -> Result<Self> {
+        succeed(&mut control(&["--version"]))?;
         let folder = place.fresh();
         fs::create_dir(&folder)?;
         let source = folder.join("loop.c");
@@ -37,7 +38,8 @@ impl Lttng {
                 .arg("-o")
                 .arg(&program)
                 .args(["-llttng-ust", "-ldl", "-lpthread"]),
-        )?;
+        )
+        .context("its program does not build (needs liblttng-ust-dev)")?;
         // If a daemon runs already, this one ends at once and the other serves.
         let daemon = Command::new("lttng-sessiond")
             .arg("--no-kernel")
@@ -47,25 +49,30 @@ impl Lttng {
             .spawn()
             .context("lttng-sessiond")?;
         // From here on Drop cleans up.
-        let session = Self { program, daemon };
+        let lttng = Self {
+            session: format!("hrx-bench-{}", std::process::id()),
+            program,
+            daemon,
+        };
+        let session = lttng.session.as_str();
         let deadline = Instant::now() + Duration::from_secs(10);
-        while let Err(error) = succeed(&mut lttng(&["list"])) {
+        while let Err(error) = succeed(&mut control(&["list"])) {
             ensure!(Instant::now() < deadline, error);
             std::thread::sleep(Duration::from_millis(50));
         }
         succeed(
-            lttng(&["create", SESSION, "--snapshot"])
+            control(&["create", session, "--snapshot"])
                 .arg("--output")
                 .arg(folder.join("snapshots"))
                 .arg("--shm-path")
                 .arg(folder.join("buffers")),
         )?;
         let channel = ["enable-channel", "--userspace", "--overwrite", "--session"];
-        succeed(lttng(&channel).args([SESSION, "ring"]))?;
+        succeed(control(&channel).args([session, "ring"]))?;
         let event = ["enable-event", "--userspace", "hrx_bench:region"];
-        succeed(lttng(&event).args(["--session", SESSION, "--channel", "ring"]))?;
-        succeed(&mut lttng(&["start", SESSION]))?;
-        Ok(session)
+        succeed(control(&event).args(["--session", session, "--channel", "ring"]))?;
+        succeed(&mut control(&["start", session]))?;
+        Ok(lttng)
     }
 
     /// As [`crate::loops::run`], the bare load.
@@ -87,7 +94,7 @@ impl Lttng {
 impl Drop for Lttng {
     fn drop(&mut self) {
         // A clean-up that fails leaves a session of our name in the daemon, which the next start reports.
-        let _ = succeed(&mut lttng(&["destroy", SESSION]));
+        let _ = succeed(&mut control(&["destroy", &self.session]));
         if let Ok(None) = self.daemon.try_wait() {
             let _ = kill_process(Pid::from_child(&self.daemon), Signal::TERM);
             let _ = self.daemon.wait();
@@ -95,7 +102,7 @@ impl Drop for Lttng {
     }
 }
 
-fn lttng(arguments: &[&str]) -> Command {
+fn control(arguments: &[&str]) -> Command {
     let mut command = Command::new("lttng");
     command.arg("--no-sessiond").args(arguments);
     command

@@ -1,5 +1,6 @@
 //! measureme, rustc's self-profiler: binary events in buffered pages, lost with the process. It reads the clock itself, twice an event.
 
+use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
@@ -18,6 +19,7 @@ pub struct Measureme {
 impl Measureme {
     pub fn new(path: &Path, arguments: bool) -> Result<Self> {
         let profiler = Profiler::new(path).map_err(|error| anyhow!("measureme: {error}"))?;
+        fs::remove_file(path.with_extension("mm_profdata"))?;
         let kind = profiler.alloc_string("region");
         let label = profiler.alloc_string("native region");
         Ok(Self {

@@ -1,6 +1,6 @@
 //! tracing with tracing-chrome: spans to a writer thread, which prints Chrome JSON. It reads the clock itself.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -22,12 +22,11 @@ pub struct TracingChrome {
 impl TracingChrome {
     pub fn new(path: &Path) -> Result<Self> {
         let (flushed, flushes) = channel();
+        let file = File::create(path)?;
+        fs::remove_file(path)?;
         let (layer, guard) = ChromeLayerBuilder::new()
             .include_args(true)
-            .writer(Flushes {
-                file: File::create(path)?,
-                flushed,
-            })
+            .writer(Flushes { file, flushed })
             .build();
         Ok(Self {
             dispatch: tracing_subscriber::registry().with(layer).into(),

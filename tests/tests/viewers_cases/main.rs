@@ -1,0 +1,217 @@
+//! Every case of the table in every output, as the real viewers read it: each region there once, on the track of its lane, by its name,
+//! to the nanosecond, with all that was recorded of it; what is missing said on the timeline; and no complaint of the viewer's.
+
+mod case;
+mod output;
+mod shown;
+mod table;
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use hrx_trace_reader::Trace;
+use hrx_trace_tests::programs::PROGRAMS;
+use hrx_trace_tests::viewers::{CatapultTrace, SpeedscopeTrace, Tools, TpTrace};
+use tempfile::TempDir;
+
+use case::{Arg, Case, Expected};
+use output::{JSON, JSON_OUTPUTS, OUTPUTS, Output};
+use shown::{CATAPULT, PERFETTO, PERFETTO_OF_JSON, lane_of};
+
+/// What was converted, and what has to be shown of it.
+struct Converted {
+    /// Removed with this.
+    _folder: TempDir,
+    files: Vec<PathBuf>,
+    /// Of each file, and the captures in it.
+    contents: Vec<(&'static Output, Vec<Expected>)>,
+}
+
+/// Every case in every output, several in one file where the output has it so.
+fn convert(cases: &[Case], outputs: &'static [Output]) -> Converted {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (mut files, mut contents) = (Vec::new(), Vec::new());
+    for output in outputs {
+        let captures = folder.path().join(output.name);
+        fs::create_dir(&captures).expect("a new folder");
+        for cases in cases.chunks(output.together) {
+            let (captures, expected) = output.lay_down(cases, &captures);
+            files.push(output.convert(&captures));
+            contents.push((output, expected));
+        }
+    }
+    Converted {
+        _folder: folder,
+        files,
+        contents,
+    }
+}
+
+impl Converted {
+    /// One start of the engine for all of them.
+    fn assert_in_trace_processor(&self, tools: &Tools) {
+        let traces = tools.trace_processors(&self.files);
+        for ((output, expected), trace) in self.contents.iter().zip(traces) {
+            assert_trace_processor(expected, output, &trace);
+        }
+    }
+}
+
+fn assert_trace_processor(expected: &[Expected], output: &Output, trace: &TpTrace) {
+    assert_eq!(trace.faults(), [""; 0], "{}", output.what(expected));
+    let view = match output.extension {
+        "pftrace" => PERFETTO,
+        _ => PERFETTO_OF_JSON,
+    };
+    let slices = shown::of_trace_processor(&trace.slices);
+    shown::assert_shows(expected, output, &view, &slices);
+}
+
+fn assert_catapult(expected: &[Expected], output: &Output, trace: &CatapultTrace) {
+    assert_eq!(trace.faults(), [""; 0], "{}", output.what(expected));
+    assert_eq!(trace.time_unit, "ns");
+    let slices = shown::of_catapult(&trace.slices);
+    shown::assert_shows(expected, output, &CATAPULT, &slices);
+}
+
+/// It shows names with their arguments, times relative to a track's first slice, and nothing without a duration.
+fn assert_speedscope(expected: &Expected, trace: &SpeedscopeTrace) {
+    let what = &expected.what;
+    assert_eq!(trace.error, None, "{what}");
+    let mut expected: Vec<_> = expected
+        .regions
+        .iter()
+        .map(|region| {
+            let duration_ns = match (region.duration_ns, region.args.get("running_ns")) {
+                (Some(duration_ns), _) => duration_ns,
+                (None, Some(Arg::Integer(running_ns))) => *running_ns,
+                (None, arg) => panic!("{arg:?}"),
+            };
+            (region.lane_name(), region.name.clone(), duration_ns)
+        })
+        .filter(|(_, _, duration_ns)| *duration_ns > 0)
+        .collect();
+    expected.sort();
+    let mut shown = Vec::new();
+    for profile in &trace.profiles {
+        let (_, track) = profile.name.split_once("), ").expect("a process");
+        let (track, _) = track.rsplit_once(" (tid ").expect("a tid");
+        assert_eq!(profile.unit, "microseconds", "{what}");
+        let mut open: Vec<(&str, f64)> = Vec::new();
+        for event in &profile.events {
+            if event.kind == "O" {
+                open.push((&event.name, event.at));
+                continue;
+            }
+            let (name, at) = open.pop().expect("closed after it was opened");
+            assert_eq!(name, event.name, "{what}: properly nested");
+            let (name, _) = name.rsplit_once(" {\"").expect("arguments");
+            let duration_ns = ((event.at - at) * 1e3).round() as u64;
+            shown.push((lane_of(track).to_owned(), name.to_owned(), duration_ns));
+        }
+        assert!(open.is_empty(), "{what}: {open:?} never close");
+    }
+    shown.sort();
+    assert_eq!(shown, expected, "{what}");
+}
+
+#[test]
+fn every_case_in_the_trace_processor() {
+    let Some(tools) = Tools::trace_processor() else {
+        return;
+    };
+    convert(&table::cases(), OUTPUTS).assert_in_trace_processor(&tools);
+}
+
+#[test]
+fn storms_in_the_trace_processor() {
+    let Some(tools) = Tools::trace_processor() else {
+        return;
+    };
+    let seed = match std::env::var("HRX_STORM_SEED") {
+        Ok(seed) => seed.parse().expect("HRX_STORM_SEED is a number"),
+        Err(_) => std::process::id().into(),
+    };
+    eprintln!("HRX_STORM_SEED={seed} makes the same storms again");
+    let storms = [
+        table::storm("storm-of-ties", seed, 2_000, 100),
+        table::storm("storm-of-overlaps", seed + 1, 10_000_000, 1_000_000),
+        table::storm("storm-of-days", seed + 2, (1 << 43) * 900, 1 << 40),
+    ];
+    convert(&storms, OUTPUTS).assert_in_trace_processor(&tools);
+}
+
+/// The whole path: a real program is killed, and Perfetto shows what a reader finds in its capture.
+#[test]
+fn the_killed_pipeline_in_the_trace_processor() {
+    let Some(tools) = Tools::trace_processor() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let capture = folder.path().join("pipeline.hrxt");
+    let killed = Command::new(&PROGRAMS.pipeline)
+        .args(["--kill-after", "200", "--capacity", "500", "--out"])
+        .arg(&capture)
+        .output()
+        .expect("the pipeline starts");
+    assert_eq!(killed.status.signal(), Some(9), "{killed:?}");
+    let trace = Trace::open(&capture).expect("a trace");
+    let contents = OUTPUTS.iter().map(|output| {
+        let timeline = output.timeline(trace.identity(), 0);
+        (output, vec![Expected::of(&trace, timeline)])
+    });
+    let converted = Converted {
+        files: Vec::from_iter(
+            OUTPUTS
+                .iter()
+                .map(|output| output.convert(std::slice::from_ref(&capture))),
+        ),
+        contents: contents.collect(),
+        _folder: folder,
+    };
+    let (_, expected) = &converted.contents[0];
+    let durations = expected[0].regions.iter().map(|region| region.duration_ns);
+    let completed = durations.clone().flatten().count();
+    // Five threads, each of which may have been inside `record`.
+    assert!((495..=500).contains(&completed), "{completed}");
+    assert!(durations.count() > completed, "one is unfinished");
+    converted.assert_in_trace_processor(&tools);
+}
+
+#[test]
+fn every_case_in_catapult() {
+    let Some(tools) = Tools::browser() else {
+        return;
+    };
+    let converted = convert(&table::cases(), JSON_OUTPUTS);
+    let traces = tools.catapult(&converted.files);
+    for ((output, expected), trace) in converted.contents.iter().zip(traces) {
+        assert_catapult(expected, output, &trace);
+    }
+}
+
+#[test]
+fn main_cases_in_speedscope() {
+    let Some(tools) = Tools::browser() else {
+        return;
+    };
+    const MAIN: [&str; 7] = [
+        "process-one-on-five-lanes",
+        "three-deep",
+        "partly-nested",
+        "labels",
+        "failed-regions",
+        "open-at-death",
+        "losses-of-every-kind",
+    ];
+    let mut cases = table::cases();
+    cases.retain(|case| MAIN.contains(&&*case.name));
+    assert_eq!(cases.len(), MAIN.len());
+    let converted = convert(&cases, &[JSON]);
+    let traces = tools.speedscope(&converted.files);
+    for ((_, expected), trace) in converted.contents.iter().zip(traces) {
+        assert_speedscope(&expected[0], &trace);
+    }
+}
