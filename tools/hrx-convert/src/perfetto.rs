@@ -115,6 +115,8 @@ pub struct Perfetto<Sink> {
     /// Filled up to `used`; there is always room for a region.
     chunk: Box<[u8]>,
     used: usize,
+    /// For a region's first packet, whose length stands before it.
+    body: Box<[u8]>,
     /// The timeline's zero on CLOCK_BOOTTIME.
     epoch_ns: u64,
     /// The last packet sequence.
@@ -208,6 +210,7 @@ impl<Sink: Write> Perfetto<Sink> {
             sink,
             chunk: vec![0; CHUNK_BYTES + REGION_BYTES_MAX].into(),
             used: 0,
+            body: vec![0; REGION_BYTES_MAX / 2].into(),
             epoch_ns,
             sequences: HEAD_SEQUENCE,
             known_words: 0,
@@ -291,8 +294,7 @@ impl<Sink: Write> Writer for Perfetto<Sink> {
             rates.add(event.lane, start_ns, end_ns, event.copied_bytes);
         }
 
-        let mut begin = [0; REGION_BYTES_MAX / 2];
-        let mut body = begin.as_mut_slice();
+        let mut body = &mut *self.body;
         put_varint(&mut body, field::EVENT_TYPE, SLICE_BEGIN as u64);
         put_varint(&mut body, field::EVENT_CATEGORY_IIDS, CATEGORY_IID);
         match &name {
@@ -324,7 +326,7 @@ impl<Sink: Write> Writer for Perfetto<Sink> {
             body.put_u64_le(process.key ^ flow.chain);
         }
         let left = body.len();
-        let begin = &begin[..begin.len() - left];
+        let begin = &self.body[..self.body.len() - left];
         let mut end = [0; 2];
         put_varint(&mut end.as_mut_slice(), field::EVENT_TYPE, SLICE_END as u64);
 
