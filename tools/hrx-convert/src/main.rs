@@ -9,6 +9,8 @@ mod lanes;
 mod output;
 mod progress;
 mod seed;
+mod statistics;
+mod sweep;
 mod tids;
 mod words;
 
