@@ -95,23 +95,38 @@ struct DocumentArgs {
     failed: bool,
 }
 
-/// Writes the seed's document event by event. `dropped` stands before them: see [`Trace::overwritten`].
-///
-/// # Errors
-/// Those of `writer`, with their kind.
-pub fn write_document(
-    mut writer: impl Write,
-    dropped: u64,
-    events: impl Iterator<Item = TraceEvent>,
-) -> io::Result<()> {
-    write!(
-        writer,
-        r#"{{"displayTimeUnit":"ms","dropped_events":{dropped},"measurement":"{MEASUREMENT}","traceEvents":["#
-    )?;
-    for (index, event) in events.enumerate() {
-        if index > 0 {
-            writer.write_all(b",")?;
+/// The seed's document, written event by event.
+#[derive(Debug)]
+pub struct Document<Sink> {
+    sink: Sink,
+    is_empty: bool,
+}
+
+impl<Sink: Write> Document<Sink> {
+    /// Writes what stands before the events. `dropped` is part of it: see [`Trace::overwritten`].
+    ///
+    /// # Errors
+    /// Those of `sink`.
+    pub fn new(mut sink: Sink, dropped: u64) -> io::Result<Self> {
+        write!(
+            sink,
+            r#"{{"displayTimeUnit":"ms","dropped_events":{dropped},"measurement":"{MEASUREMENT}","traceEvents":["#
+        )?;
+        Ok(Self {
+            sink,
+            is_empty: true,
+        })
+    }
+
+    /// Writes an event.
+    ///
+    /// # Errors
+    /// Those of the sink, with their kind.
+    pub fn event(&mut self, event: &TraceEvent) -> io::Result<()> {
+        if !self.is_empty {
+            self.sink.write_all(b",")?;
         }
+        self.is_empty = false;
         let event = DocumentEvent {
             args: DocumentArgs {
                 copied_bytes: event.copied_bytes,
@@ -125,9 +140,34 @@ pub fn write_document(
             tid: event.lane,
             ts: event.start_us,
         };
-        serde_json::to_writer(&mut writer, &event)?;
+        Ok(serde_json::to_writer(&mut self.sink, &event)?)
     }
-    writer.write_all(b"]}")
+
+    /// Writes what stands behind the events, and gives the sink back.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn finish(mut self) -> io::Result<Sink> {
+        self.sink.write_all(b"]}")?;
+        Ok(self.sink)
+    }
+}
+
+/// Writes the seed's document. `dropped` stands before the events: see [`Trace::overwritten`].
+///
+/// # Errors
+/// Those of `writer`, with their kind.
+pub fn write_document(
+    writer: impl Write,
+    dropped: u64,
+    events: impl Iterator<Item = TraceEvent>,
+) -> io::Result<()> {
+    let mut document = Document::new(writer, dropped)?;
+    for event in events {
+        document.event(&event)?;
+    }
+    document.finish()?;
+    Ok(())
 }
 
 #[cfg(test)]

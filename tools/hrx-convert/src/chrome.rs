@@ -12,13 +12,13 @@
 use std::io::{self, Write};
 
 use hrx_trace_format::{LANE_NAMES, MEASUREMENT, UNLABELLED};
-use hrx_trace_reader::{Event, Label, OpenRegion, Report, Trace};
+use hrx_trace_reader::{Event, Label, OpenRegion, Report};
 use serde_json::{Value, json};
 
-use crate::facts::{Exact, Facts};
+use crate::captures::{Capture, Captures};
+use crate::facts::{Exact, Merged};
+use crate::format::{Followed, Outcome, Writer};
 use crate::lanes::{Lanes, Place, SHOWN_NS_MAX};
-use crate::output::Output;
-use crate::progress::Watched;
 use crate::tids::CAPTURE_TID;
 use crate::words::{ending_text, losses_text};
 
@@ -32,77 +32,78 @@ const SORTED_SUB_LANES: u64 = 1 << 10;
 /// The category of marks: what is said of the capture, not a region of it.
 const MARK: &str = "hrx.capture.host-observed";
 
-/// Writes the document and says what became of every event.
-pub fn convert(trace: &Trace, output: &mut Output) -> io::Result<Report> {
-    let quiet = output.is_terminal();
-    let mut chrome = Chrome::new(trace, output);
-    let mut events = trace.events();
-    for event in Watched::new(events.by_ref(), quiet) {
-        chrome.event(&event)?;
-    }
-    let report = events.finish();
-    chrome.finish(&report)?;
-    Ok(report)
-}
-
-/// Writes one capture as Chrome's trace JSON: [`Chrome::event`] for each event, then [`Chrome::finish`].
-struct Chrome<'trace, Sink> {
+/// Writes captures as one document of Chrome's trace JSON.
+pub struct Chrome<Sink> {
     sink: Sink,
     buffer: Vec<u8>,
-    names: Names<'trace>,
+    names: Names,
+    /// By capture.
+    processes: Vec<Process>,
+}
+
+/// What one capture is to a viewer.
+struct Process {
     lanes: Lanes,
-    pid: u32,
     /// Between an event's name and its tid.
     behind_name: Vec<u8>,
     several_rings: bool,
 }
 
-impl<'trace, Sink: Write> Chrome<'trace, Sink> {
+impl Process {
+    fn new(capture: &Capture) -> Self {
+        Self {
+            lanes: Lanes::new(),
+            behind_name: format!(r#"","pid":{},"tid":"#, capture.pid).into_bytes(),
+            several_rings: capture.trace.identity().ring_count > 1,
+        }
+    }
+}
+
+impl<Sink: Write> Chrome<Sink> {
     /// Prepares the head.
-    fn new(trace: &'trace Trace, sink: Sink) -> Self {
-        let identity = trace.identity();
-        let pid = identity.process_id;
+    pub fn new(captures: &Captures, sink: Sink) -> Self {
         let mut chrome = Self {
             sink,
             buffer: Vec::with_capacity(CHUNK_BYTES + (64 << 10)),
-            names: Names::new(trace),
-            lanes: Lanes::new(),
-            pid,
-            behind_name: format!(r#"","pid":{pid},"tid":"#).into_bytes(),
-            several_rings: identity.ring_count > 1,
+            names: Names::default(),
+            processes: captures.iter().map(Process::new).collect(),
         };
         let head =
             format!(r#"{{"displayTimeUnit":"ns","measurement":"{MEASUREMENT}","traceEvents":["#);
         chrome.buffer.extend_from_slice(head.as_bytes());
-        let process = match identity.program() {
-            "" => format!("process {pid} (host-observed)"),
-            program => format!("{program} (host-observed)"),
-        };
-        chrome.buffer.push(b'\n');
-        chrome.push_json(&json!({
-            "ph": "M", "name": "process_name", "pid": pid, "args": {"name": process},
-        }));
-        chrome.push_line(&json!({
-            "ph": "M", "name": "process_sort_index", "pid": pid, "args": {"sort_index": 0},
-        }));
-        chrome.name_track(CAPTURE_TID, "capture (host-observed)", 0);
+        for capture in captures.iter() {
+            let pid = capture.pid;
+            let separator: &[u8] = if capture.index == 0 { b"\n" } else { b",\n" };
+            chrome.buffer.extend_from_slice(separator);
+            chrome.push_json(&json!({
+                "ph": "M", "name": "process_name", "pid": pid,
+                "args": {"name": format!("{} (host-observed)", capture.process_name())},
+            }));
+            chrome.push_line(&json!({
+                "ph": "M", "name": "process_sort_index", "pid": pid, "args": {"sort_index": capture.index},
+            }));
+            chrome.name_track(pid, CAPTURE_TID, "capture (host-observed)", 0);
+        }
         chrome
     }
+}
 
+impl<Sink: Write> Writer for Chrome<Sink> {
     /// Writes a completed region.
     #[inline]
-    fn event(&mut self, event: &Event) -> io::Result<()> {
+    fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
         let start_ns = event.start_ns.min(SHOWN_NS_MAX);
         let end_ns = event.end_ns().min(SHOWN_NS_MAX);
-        let place = self.place(event.lane, start_ns, Some(end_ns));
+        let place = self.place(capture, event.lane, start_ns, Some(end_ns));
 
+        let process = &self.processes[capture.index];
         let line = &mut self.buffer;
         line.extend_from_slice(b",\n{\"ph\":\"X\",\"cat\":\"hrx.host-observed\",\"name\":\"");
-        self.names.push(line, event.label_id);
+        self.names.push(line, capture, event.label_id);
         if event.failed {
             line.extend_from_slice(b" [failed]");
         }
-        line.extend_from_slice(&self.behind_name);
+        line.extend_from_slice(&process.behind_name);
         push_integer(line, u64::from(place.tid));
         line.extend_from_slice(b",\"ts\":");
         push_microseconds(line, start_ns);
@@ -128,7 +129,7 @@ impl<'trace, Sink: Write> Chrome<'trace, Sink> {
         push_integer(line, u64::from(event.thread_id));
         line.extend_from_slice(b",\"sequence\":");
         push_exact(line, event.sequence);
-        if self.several_rings {
+        if process.several_rings {
             line.extend_from_slice(b",\"ring\":");
             push_integer(line, u64::from(event.ring));
         }
@@ -149,38 +150,55 @@ impl<'trace, Sink: Write> Chrome<'trace, Sink> {
         Ok(())
     }
 
-    /// Writes what was running, the marks, and everything there is to say of the capture.
-    fn finish(mut self, report: &Report) -> io::Result<()> {
-        self.open_regions(&report.open_regions, report.last_ns);
-        self.marks(report);
+    /// Writes what was running, the marks, and everything there is to say of the captures.
+    fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
+        for (capture, outcome) in captures.iter().zip(outcomes) {
+            self.open_regions(
+                capture,
+                &outcome.report.open_regions,
+                outcome.report.last_ns,
+            );
+            self.marks(capture, &outcome.report);
+        }
         self.buffer.extend_from_slice(b"\n],");
-        let facts = serde_json::to_string(&Facts::new(self.names.trace, report))?;
+        let facts = serde_json::to_string(&Merged::new(captures, outcomes))?;
         // The same members at the top level and inside `metadata`.
         let members = &facts[1..facts.len() - 1];
         self.buffer.extend_from_slice(members.as_bytes());
         let metadata = format!(r#","metadata":{{"measurement":"{MEASUREMENT}",{members}}}}}"#);
         self.buffer.extend_from_slice(metadata.as_bytes());
         self.buffer.push(b'\n');
+        self.flush()
+    }
+}
+
+impl<Sink: Write> Followed for Chrome<Sink> {
+    fn flush(&mut self) -> io::Result<()> {
         self.write_out()?;
         self.sink.flush()
     }
+}
 
+impl<Sink: Write> Chrome<Sink> {
     /// `open` from the oldest to the newest.
-    fn open_regions(&mut self, open: &[OpenRegion], last_ns: u64) {
+    fn open_regions(&mut self, capture: &Capture, open: &[OpenRegion], last_ns: u64) {
         // The newest is placed first, so that those that began before it can go around it. They are written oldest first, for within a
         // track chrome://tracing wants beginnings in order.
         let mut places: Vec<Place> = open
             .iter()
             .rev()
-            .map(|region| self.place(region.lane, region.start_ns.min(SHOWN_NS_MAX), None))
+            .map(|region| {
+                let start_ns = region.start_ns.min(SHOWN_NS_MAX);
+                self.place(capture, region.lane, start_ns, None)
+            })
             .collect();
         places.reverse();
         for (region, place) in open.iter().zip(&places) {
             let line = &mut self.buffer;
             line.extend_from_slice(b",\n{\"ph\":\"B\",\"cat\":\"hrx.host-observed\",\"name\":\"");
-            self.names.push(line, region.label_id);
+            self.names.push(line, capture, region.label_id);
             line.extend_from_slice(b" [unfinished]");
-            line.extend_from_slice(&self.behind_name);
+            line.extend_from_slice(&self.processes[capture.index].behind_name);
             push_integer(line, u64::from(place.tid));
             line.extend_from_slice(b",\"ts\":");
             push_microseconds(line, region.start_ns.min(SHOWN_NS_MAX));
@@ -205,6 +223,7 @@ impl<'trace, Sink: Write> Chrome<'trace, Sink> {
         places.dedup_by_key(|place| place.tid);
         for place in places {
             self.mark(
+                capture.pid,
                 place.tid,
                 last_ns,
                 "unfinished at the last known moment (host-observed)",
@@ -214,7 +233,8 @@ impl<'trace, Sink: Write> Chrome<'trace, Sink> {
     }
 
     /// On the capture's own track: where its events begin, what is missing, how it ended.
-    fn marks(&mut self, report: &Report) {
+    fn marks(&mut self, capture: &Capture, report: &Report) {
+        let pid = capture.pid;
         let overwritten = report.account.overwritten;
         let begin = match overwritten {
             0 => "begin: nothing older was overwritten (host-observed)".to_owned(),
@@ -223,22 +243,30 @@ impl<'trace, Sink: Write> Chrome<'trace, Sink> {
         };
         let begin_ns = report.first_ns.unwrap_or_default();
         self.mark(
+            pid,
             CAPTURE_TID,
             begin_ns,
             &begin,
             json!({"overwritten": Exact(overwritten)}),
         );
-        if self.several_rings && overwritten > 0 {
+        if capture.trace.identity().ring_count > 1 && overwritten > 0 {
             let complete =
                 "complete: from here on nothing was overwritten in any ring (host-observed)";
-            self.mark(CAPTURE_TID, report.complete_since_ns, complete, json!({}));
+            self.mark(
+                pid,
+                CAPTURE_TID,
+                report.complete_since_ns,
+                complete,
+                json!({}),
+            );
         }
         if let Some(losses) = losses_text(report) {
             let losses = format!("losses: {losses} (host-observed)");
-            self.mark(CAPTURE_TID, report.last_ns, &losses, json!({}));
+            self.mark(pid, CAPTURE_TID, report.last_ns, &losses, json!({}));
         }
         let end = format!("end: {} (host-observed)", ending_text(report.ending));
         self.mark(
+            pid,
             CAPTURE_TID,
             report.last_ns,
             &end,
@@ -246,20 +274,21 @@ impl<'trace, Sink: Write> Chrome<'trace, Sink> {
         );
     }
 
-    fn mark(&mut self, tid: u32, at_ns: u64, name: &str, args: Value) {
+    fn mark(&mut self, pid: u32, tid: u32, at_ns: u64, name: &str, args: Value) {
         let mut at = Vec::new();
         push_microseconds(&mut at, at_ns.min(SHOWN_NS_MAX));
         self.buffer
             .extend_from_slice(b",\n{\"ph\":\"i\",\"s\":\"t\",\"ts\":");
         self.buffer.extend_from_slice(&at);
         self.buffer.push(b',');
-        let rest = json!({"name": name, "cat": MARK, "pid": self.pid, "tid": tid, "args": args})
-            .to_string();
+        let rest =
+            json!({"name": name, "cat": MARK, "pid": pid, "tid": tid, "args": args}).to_string();
         self.buffer.extend_from_slice(&rest.as_bytes()[1..]);
     }
 
-    fn place(&mut self, lane: u32, start_ns: u64, end_ns: Option<u64>) -> Place {
-        let place = self.lanes.place(lane, start_ns, end_ns);
+    fn place(&mut self, capture: &Capture, lane: u32, start_ns: u64, end_ns: Option<u64>) -> Place {
+        let lanes = &mut self.processes[capture.index].lanes;
+        let place = lanes.place(lane, start_ns, end_ns);
         if place.is_new {
             let sub_lane = place.sub_lane as u64;
             let sort_index =
@@ -268,18 +297,18 @@ impl<'trace, Sink: Write> Chrome<'trace, Sink> {
                 0 => lane_name(lane),
                 _ => format!("{} ({})", lane_name(lane), sub_lane + 1),
             };
-            self.name_track(place.tid, &name, sort_index);
+            self.name_track(capture.pid, place.tid, &name, sort_index);
         }
         place
     }
 
     #[cold]
-    fn name_track(&mut self, tid: u32, name: &str, sort_index: u64) {
+    fn name_track(&mut self, pid: u32, tid: u32, name: &str, sort_index: u64) {
         self.push_line(&json!({
-            "ph": "M", "name": "thread_name", "pid": self.pid, "tid": tid, "args": {"name": name},
+            "ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": name},
         }));
         self.push_line(&json!({
-            "ph": "M", "name": "thread_sort_index", "pid": self.pid, "tid": tid, "args": {"sort_index": sort_index},
+            "ph": "M", "name": "thread_sort_index", "pid": pid, "tid": tid, "args": {"sort_index": sort_index},
         }));
     }
 
@@ -308,36 +337,30 @@ pub fn lane_name(lane: u32) -> String {
 }
 
 /// The names of events as they stand between quotes, escaped once for each label.
-struct Names<'trace> {
-    trace: &'trace Trace,
-    /// By label id: a table has at most 2^18 ids that can be believed, and only those are kept.
-    escaped: Vec<Option<Box<[u8]>>>,
+#[derive(Default)]
+struct Names {
+    /// By capture and label id: a table has at most 2^18 ids that can be believed, and only those are kept.
+    escaped: Vec<Vec<Option<Box<[u8]>>>>,
     escaped_bytes: usize,
 }
 
-impl<'trace> Names<'trace> {
-    fn new(trace: &'trace Trace) -> Self {
-        Self {
-            trace,
-            escaped: Vec::new(),
-            escaped_bytes: 0,
-        }
-    }
-
+impl Names {
     #[inline]
-    fn push(&mut self, line: &mut Vec<u8>, label_id: u32) {
-        match self.escaped.get(label_id as usize) {
+    fn push(&mut self, line: &mut Vec<u8>, capture: &Capture, label_id: u32) {
+        let of_capture = self.escaped.get(capture.index);
+        match of_capture.and_then(|names| names.get(label_id as usize)) {
             Some(Some(name)) => line.extend_from_slice(name),
-            _ => self.escape(line, label_id),
+            _ => self.escape(line, capture, label_id),
         }
     }
 
     #[cold]
-    fn escape(&mut self, line: &mut Vec<u8>, label_id: u32) {
-        let (name, keep) = match self.trace.label(label_id) {
+    fn escape(&mut self, line: &mut Vec<u8>, capture: &Capture, label_id: u32) {
+        let trace = &capture.trace;
+        let (name, keep) = match trace.label(label_id) {
             Label::Text("") => (UNLABELLED.into(), true),
-            Label::Unreadable => (self.trace.name(label_id), false),
-            Label::Text(_) | Label::None => (self.trace.name(label_id), true),
+            Label::Unreadable => (trace.name(label_id), false),
+            Label::Text(_) | Label::None => (trace.name(label_id), true),
         };
         let quoted = Value::from(format!("{name} (host-observed)")).to_string();
         let escaped = &quoted.as_bytes()[1..quoted.len() - 1];
@@ -347,13 +370,19 @@ impl<'trace> Names<'trace> {
                 self.escaped.clear();
                 self.escaped_bytes = 0;
             }
-            let index = label_id as usize;
-            if self.escaped.len() <= index {
-                self.escaped.resize(index + 1, None);
-            }
-            self.escaped[index] = Some(escaped.into());
+            grown(&mut self.escaped, capture.index, Vec::new());
+            let names = &mut self.escaped[capture.index];
+            grown(names, label_id as usize, None);
+            names[label_id as usize] = Some(escaped.into());
             self.escaped_bytes += escaped.len();
         }
+    }
+}
+
+/// Makes the list long enough to have that index.
+fn grown<T: Clone>(list: &mut Vec<T>, index: usize, empty: T) {
+    if list.len() <= index {
+        list.resize(index + 1, empty);
     }
 }
 
@@ -395,19 +424,17 @@ mod tests {
     use hrx_trace_format::{Geometry, OpenRecord, Record};
     use proptest::prelude::*;
 
-    use super::*;
+    use super::{Chrome, *};
     use crate::capture::{Capture, region, running};
+    use crate::format;
+    use hrx_trace_reader::Trace;
 
-    fn convert(capture: &Capture) -> (Trace, Vec<u8>) {
-        let trace = Trace::from_bytes(capture.bytes()).expect("a trace");
+    fn convert(capture: &Capture) -> (Captures, Vec<u8>) {
+        let captures = Captures::of_bytes([capture.bytes()]);
         let mut document = Vec::new();
-        let mut chrome = Chrome::new(&trace, &mut document);
-        let mut events = trace.events();
-        for event in events.by_ref() {
-            chrome.event(&event).expect("memory");
-        }
-        chrome.finish(&events.finish()).expect("memory");
-        (trace, document)
+        let chrome = Chrome::new(&captures, &mut document);
+        format::write_all(&captures, chrome, true).expect("memory");
+        (captures, document)
     }
 
     fn parse(document: &[u8]) -> Value {
@@ -527,9 +554,9 @@ mod tests {
             for (ring, record) in records {
                 capture.record_in(ring % rings, record);
             }
-            let (trace, document) = convert(&capture);
+            let (captures, document) = convert(&capture);
             let document = parse(&document);
-            let plain = plainly(&trace);
+            let plain = plainly(&captures[0].trace);
             prop_assert_eq!(of_phase(&document, "X"), plain.iter().collect::<Vec<_>>());
         }
     }
@@ -587,7 +614,7 @@ mod tests {
         assert_eq!(
             events,
             r#"{"displayTimeUnit":"ns","measurement":"host-observed synchronized region latency; not device timestamps","traceEvents":[
-{"args":{"name":"pipeline (host-observed)"},"name":"process_name","ph":"M","pid":4242},
+{"args":{"name":"pipeline rank=3 note=a \"b\" (host-observed)"},"name":"process_name","ph":"M","pid":4242},
 {"args":{"sort_index":0},"name":"process_sort_index","ph":"M","pid":4242},
 {"args":{"name":"capture (host-observed)"},"name":"thread_name","ph":"M","pid":4242,"tid":999999999},
 {"args":{"sort_index":0},"name":"thread_sort_index","ph":"M","pid":4242,"tid":999999999},
@@ -721,15 +748,18 @@ mod tests {
                 ..region(0, i, 1)
             });
         }
-        let trace = Trace::from_bytes(capture.bytes()).expect("a trace");
+        let captures = Captures::of_bytes([capture.bytes()]);
         let mut document = Vec::new();
-        let mut chrome = Chrome::new(&trace, &mut document);
-        for event in trace.events() {
-            chrome.event(&event).expect("memory");
-            let kept = chrome.names.escaped.iter().flatten();
+        let mut chrome = Chrome::new(&captures, &mut document);
+        for event in captures[0].trace.events() {
+            chrome.event(&captures[0], &event).expect("memory");
+            let kept = chrome.names.escaped.iter().flatten().flatten();
             assert!(kept.map(|name| name.len()).sum::<usize>() <= NAMES_BYTES_MAX);
         }
-        chrome.finish(&trace.report()).expect("memory");
+        let report = captures[0].trace.report();
+        chrome
+            .finish(&captures, &[Outcome { report }])
+            .expect("memory");
         let document = parse(&document);
         for (i, event) in of_phase(&document, "X").iter().enumerate() {
             let name = event["name"].as_str().expect("a name");

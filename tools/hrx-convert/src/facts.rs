@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use hrx_trace_reader::{Account, Ending, Report, Trace};
 use serde::{Serialize, Serializer};
 
+use crate::captures::{Alignment, Captures};
 use crate::chrome::lane_name;
+use crate::format::Outcome;
 
 /// A number that every reader of JSON gets exactly: as a number up to 2^53, beyond as a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,6 +123,21 @@ impl From<&Account> for Tickets {
     }
 }
 
+impl Totals {
+    fn sum<'report>(reports: impl Iterator<Item = &'report Report> + Clone) -> Self {
+        let account: Account = reports.clone().map(|report| report.account).sum();
+        let sum =
+            |of: fn(&Report) -> u64| Exact(reports.clone().map(of).fold(0, u64::saturating_add));
+        Self {
+            tickets: (&account).into(),
+            rejected: sum(|report| report.rejected),
+            open_refused: sum(|report| report.open_refused),
+            open_torn: sum(|report| report.open_torn),
+            labels_refused: sum(|report| report.labels_refused),
+        }
+    }
+}
+
 impl<'trace> Facts<'trace> {
     pub fn new(trace: &'trace Trace, report: &Report) -> Self {
         let identity = trace.identity();
@@ -146,13 +163,7 @@ impl<'trace> Facts<'trace> {
             file_bytes: Exact(trace.file_bytes()),
             ring_count: identity.ring_count,
             capacity: Exact(identity.capacity),
-            account: Totals {
-                tickets: account.into(),
-                rejected: Exact(report.rejected),
-                open_refused: Exact(report.open_refused),
-                open_torn: Exact(report.open_torn),
-                labels_refused: Exact(report.labels_refused),
-            },
+            account: Totals::sum(std::iter::once(report)),
             rings: match report.rings.as_slice() {
                 [_] => Vec::new(),
                 rings => rings.iter().map(Tickets::from).collect(),
@@ -180,6 +191,60 @@ impl<'trace> Facts<'trace> {
                 .map(|damage| Damaged {
                     offset: Exact(damage.offset),
                     what: damage.what.clone(),
+                })
+                .collect(),
+        }
+    }
+}
+
+/// What an output of one or more captures carries. The fields' names are the keys of the JSON.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Merged<'trace> {
+    /// Of one capture: its facts.
+    One(Box<Facts<'trace>>),
+    /// Of several: the totals, and the facts of each, all times on the common timeline.
+    Several {
+        dropped_events: Exact,
+        alignment: Alignment,
+        /// The file of the capture whose start is the timeline's zero.
+        origin: String,
+        account: Totals,
+        captures: Vec<Part<'trace>>,
+    },
+}
+
+/// One of several captures.
+#[derive(Debug, Serialize)]
+pub struct Part<'trace> {
+    pub file: String,
+    /// The process id in this output; `pid` is the real one.
+    pub shown_pid: u32,
+    /// The capture's start on the timeline.
+    pub shift_ns: Exact,
+    #[serde(flatten)]
+    pub facts: Facts<'trace>,
+}
+
+impl<'trace> Merged<'trace> {
+    pub fn new(captures: &'trace Captures, outcomes: &[Outcome]) -> Self {
+        if let ([outcome], 1) = (outcomes, captures.len()) {
+            return Self::One(Box::new(Facts::new(&captures[0].trace, &outcome.report)));
+        }
+        let account = Totals::sum(outcomes.iter().map(|outcome| &outcome.report));
+        Self::Several {
+            dropped_events: account.tickets.overwritten,
+            alignment: captures.alignment,
+            origin: captures.origin().path.display().to_string(),
+            account,
+            captures: captures
+                .iter()
+                .zip(outcomes)
+                .map(|(capture, outcome)| Part {
+                    file: capture.path.display().to_string(),
+                    shown_pid: capture.pid,
+                    shift_ns: Exact(capture.shift_ns),
+                    facts: Facts::new(&capture.trace, &outcome.report),
                 })
                 .collect(),
         }

@@ -1,9 +1,11 @@
 //! `hrx-convert`: a capture into what viewers and scripts read.
 
+mod captures;
 mod check;
 mod chrome;
 mod cli;
 mod facts;
+mod format;
 mod info;
 mod lanes;
 mod output;
@@ -24,9 +26,13 @@ use std::process::ExitCode;
 use anyhow::Context;
 use hrx_trace_reader::{Report, Trace};
 
+use crate::captures::Captures;
+use crate::chrome::Chrome;
 use crate::cli::{Arguments, Format};
+use crate::format::Outcome;
 use crate::output::Output;
 use crate::progress::Watched;
+use crate::seed::Seed;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse_and_validate();
@@ -62,15 +68,23 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             _ => Ok(code),
         };
     }
+    let captures = Captures::new(vec![(arguments.file.clone(), trace)]);
     let mut output = Output::create(arguments.output.as_deref())?;
-    let report = match arguments.format {
-        Format::Chrome => chrome::convert(&trace, &mut output),
-        Format::Seed => seed::convert(&trace, &mut output),
-    };
-    let report = report.with_context(|| format!("cannot write {}", output.what()))?;
+    let outcomes = write(arguments.format, &captures, &mut output);
+    let outcomes = outcomes.with_context(|| format!("cannot write {}", output.what()))?;
     output.commit()?;
-    say(&words::summary(&report));
+    for outcome in &outcomes {
+        say(&words::summary(&outcome.report));
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+fn write(format: Format, captures: &Captures, output: &mut Output) -> io::Result<Vec<Outcome>> {
+    let quiet = output.is_terminal();
+    match format {
+        Format::Chrome => format::write_all(captures, Chrome::new(captures, output), quiet),
+        Format::Seed => format::write_all(captures, Seed::new(&captures[0], output)?, quiet),
+    }
 }
 
 fn read_through(trace: &Trace) -> Report {

@@ -1,22 +1,34 @@
-//! The document of the in-memory tracer, byte for byte. It has no place for open regions, labels or losses other than overwritten events.
+//! The document of the in-memory tracer, byte for byte. It has no place for open regions, labels or losses other than overwritten events, nor for
+//! a second capture.
 
-use std::io;
+use std::io::{self, Write};
 
-use hrx_trace_reader::seed::{TraceEvent, write_document};
-use hrx_trace_reader::{Report, Trace};
+use hrx_trace_reader::Event;
+use hrx_trace_reader::seed::{Document, TraceEvent};
 
-use crate::output::Output;
-use crate::progress::Watched;
+use crate::captures::{Capture, Captures};
+use crate::format::{Outcome, Writer};
 
-/// Writes the document and says what became of every event.
-pub fn convert(trace: &Trace, output: &mut Output) -> io::Result<Report> {
-    let quiet = output.is_terminal();
-    let mut events = trace.events();
-    let watched = Watched::new(events.by_ref(), quiet);
-    write_document(
-        output,
-        trace.overwritten(),
-        watched.map(|event| TraceEvent::from(&event)),
-    )?;
-    Ok(events.finish())
+/// Writes one capture as the seed's document.
+pub struct Seed<Sink> {
+    document: Document<Sink>,
+}
+
+impl<Sink: Write> Seed<Sink> {
+    /// Writes the head.
+    pub fn new(capture: &Capture, sink: Sink) -> io::Result<Self> {
+        let document = Document::new(sink, capture.trace.overwritten())?;
+        Ok(Self { document })
+    }
+}
+
+impl<Sink: Write> Writer for Seed<Sink> {
+    #[inline]
+    fn event(&mut self, _: &Capture, event: &Event) -> io::Result<()> {
+        self.document.event(&TraceEvent::from(event))
+    }
+
+    fn finish(self, _: &Captures, _: &[Outcome]) -> io::Result<()> {
+        self.document.finish()?.flush()
+    }
 }
