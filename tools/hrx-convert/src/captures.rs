@@ -285,11 +285,9 @@ impl Iterator for MergedEvents<'_> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.streams.iter().map(|events| events.size_hint().1);
-        (
-            0,
-            left.fold(Some(self.merge.len()), |sum, left| sum?.checked_add(left?)),
-        )
+        let mut left = self.streams.iter().map(|events| events.size_hint().1);
+        let left = left.try_fold(self.merge.len(), |sum, left| sum.checked_add(left?));
+        (0, left)
     }
 }
 
