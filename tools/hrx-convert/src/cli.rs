@@ -5,7 +5,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, ValueEnum};
+use clap::{ArgGroup, CommandFactory, Parser, ValueEnum};
+
+use crate::answers::Answers;
 
 /// Turn a .hrxt capture of host-observed regions into a trace that viewers open
 ///
@@ -15,6 +17,7 @@ use clap::{CommandFactory, Parser, ValueEnum};
 /// Open the JSON in Perfetto (ui.perfetto.dev), chrome://tracing or speedscope.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true, after_help = AFTER_HELP)]
+#[command(group(ArgGroup::new("reported").args(["info", "summary"])))]
 pub struct Arguments {
     /// The capture to read
     pub file: PathBuf,
@@ -31,13 +34,16 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["format", "output", "check"])]
     pub info: bool,
 
-    /// With --info: as JSON
-    #[arg(long, requires = "info")]
+    /// With --info or --summary: as JSON
+    #[arg(long, requires = "reported")]
     pub json: bool,
 
     /// Say in one line, and by the exit code, whether the capture is intact, instead of converting
     #[arg(long, conflicts_with_all = ["format", "output"])]
     pub check: bool,
+
+    #[command(flatten)]
+    pub answers: Answers,
 }
 
 /// What to write.
@@ -53,7 +59,8 @@ const AFTER_HELP: &str = "\
 Examples:
   hrx-convert run.hrxt -o run.json        to open in a viewer
   hrx-convert run.hrxt | gzip > run.json.gz
-  hrx-convert --info run.hrxt             what was running when it died?
+  hrx-convert --summary run.hrxt          what was running when it died, what was slow, what failed?
+  hrx-convert --info run.hrxt             who recorded, how it ended, what is missing
   hrx-convert --check run.hrxt && echo intact
 
 Exit codes:

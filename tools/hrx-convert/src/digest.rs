@@ -268,7 +268,11 @@ impl<'capture> Digest<'capture> {
                         .map(|lane| share(overlap.shared_ns, busy_ns(lane))),
                 })
                 .collect(),
-            slowest: figures.slowest.iter().map(|event| of.region(event)).collect(),
+            slowest: figures
+                .slowest
+                .iter()
+                .map(|event| of.region(event))
+                .collect(),
         }
     }
 }

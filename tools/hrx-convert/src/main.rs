@@ -1,9 +1,11 @@
 //! `hrx-convert`: a capture into what viewers and scripts read.
 
+mod answers;
 mod captures;
 mod check;
 mod chrome;
 mod cli;
+mod columns;
 mod digest;
 mod facts;
 mod format;
@@ -71,6 +73,10 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         };
     }
     let captures = Captures::new(vec![(arguments.file.clone(), trace)]);
+    if arguments.answers.summary {
+        answers::summary(&captures, arguments.json, arguments.output.as_deref())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut output = Output::create(arguments.output.as_deref())?;
     let outcomes = write(arguments.format, &captures, &mut output);
     let outcomes = outcomes.with_context(|| format!("cannot write {}", output.what()))?;

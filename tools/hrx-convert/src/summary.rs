@@ -2,34 +2,33 @@
 //!
 //! Colour only repeats what the words say. The text is written with it, and whoever prints it strips it where it is not wanted.
 
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use anstream::adapter::strip_str;
 use anstyle::{AnsiColor, Style};
 use hrx_trace_reader::{Ending, Event, MEASUREMENT};
 use indicatif::{HumanBytes, HumanCount};
-use unicode_width::UnicodeWidthStr;
 
 use crate::captures::{Capture, Captures};
-use crate::digest::{Digest, Document, Gather, LaneDigest, RegionDigest, Row};
-use crate::facts::Open;
+use crate::columns::Align::{self, Left, Right};
+use crate::columns::{COLUMNS, Table};
+use crate::digest::{Digest, Document, Gather, RegionDigest, Row};
+use crate::facts::Exact;
 use crate::format::{Outcome, Writer};
-use crate::info::{cut, printable, wrap};
+use crate::info::{printable, wrap};
 use crate::words::{
-    account_text, count_text, counted, ending_words, losses_text, percent_text, short_text,
+    account_text, bandwidth_text, count_text, counted, ending_words, losses_text, percent_text,
+    short_text,
 };
 
-/// No line is wider.
-const COLUMNS: usize = 100;
 /// Labels of a lane that are listed; the JSON has more.
 const LABELS_MAX: usize = 12;
 /// Running regions that are listed.
 const RUNNING_MAX: usize = 16;
 /// Lanes whose labels, last regions and gaps are listed, and pairs of lanes whose overlap is.
 const LANES_MAX: usize = 12;
-/// What most tables begin with: a lane's name, a label.
-const LANE_COLUMNS: usize = 11;
-const LABEL_COLUMNS: usize = 32;
 
 const HEADING: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();
@@ -40,14 +39,16 @@ const GOOD: Style = AnsiColor::Green.on_default();
 pub struct Summary<Sink> {
     sink: Sink,
     json: bool,
+    colour: bool,
     gather: Gather,
 }
 
 impl<Sink: Write> Summary<Sink> {
-    pub fn new(captures: &Captures, json: bool, sink: Sink) -> Self {
+    pub fn new(captures: &Captures, json: bool, colour: bool, sink: Sink) -> Self {
         Self {
             sink,
             json,
+            colour,
             gather: Gather::new(captures),
         }
     }
@@ -65,7 +66,11 @@ impl<Sink: Write> Writer for Summary<Sink> {
             serde_json::to_writer_pretty(&mut self.sink, &document)?;
             self.sink.write_all(b"\n")?;
         } else {
-            self.sink.write_all(text(&document, outcomes).as_bytes())?;
+            let mut text = text(&document, outcomes);
+            if !self.colour {
+                text = strip_str(&text).to_string();
+            }
+            self.sink.write_all(text.as_bytes())?;
         }
         self.sink.flush()
     }
@@ -142,9 +147,10 @@ impl Page {
                 short_text(ended_ns)
             ),
         );
-        let unnamed = |name: &'static str| move |text| if text == "" { name } else { text };
-        let program = Some(facts.program).map(unnamed("unnamed program"));
-        let host = Some(facts.host).map(unnamed("unnamed host"));
+        let or = |text: &str, unnamed: &str| match text {
+            "" => unnamed.to_owned(),
+            text => text.to_owned(),
+        };
         let attributes: String = facts
             .attributes
             .iter()
@@ -154,9 +160,9 @@ impl Page {
             Style::new(),
             &format!(
                 "{}, process {} on {}{attributes}",
-                program.unwrap_or_default(),
+                or(facts.program, "unnamed program"),
                 facts.pid,
-                host.unwrap_or_default()
+                or(facts.host, "an unnamed host")
             ),
         );
         let regions = &digest.regions;
@@ -190,18 +196,31 @@ impl Page {
         if open.is_empty() {
             return self.line("nothing");
         }
-        self.line(&table_line(&[
-            ("lane", LANE_COLUMNS),
-            ("label", LABEL_COLUMNS),
-            ("for", 9),
-            ("since", 9),
-            ("bytes", 12),
-            ("correlation", 13),
-            ("thread", 12),
-        ]));
+        let mut table = Table::new(
+            [
+                ("lane", Left),
+                ("label", Left),
+                ("for", Right),
+                ("since", Right),
+                ("bytes", Right),
+                ("correlation", Right),
+                ("thread", Right),
+            ],
+            1,
+        );
         for region in open.iter().take(RUNNING_MAX) {
-            self.styled(BAD, &running_line(region));
+            let cells = [
+                region.lane_name.clone(),
+                region.label.clone(),
+                short_text(region.running_ns.0),
+                short_text(region.start_ns.0),
+                bytes_text(region.copied_bytes.0),
+                correlation_text(region.correlation_id.0),
+                region.thread_id.to_string(),
+            ];
+            table.row(BAD, cells);
         }
+        self.text += &table.text();
         self.more(open.len(), RUNNING_MAX, "running region");
     }
 
@@ -210,13 +229,14 @@ impl Page {
             return;
         }
         self.heading("LAST BEFORE THE END, ON EACH LANE");
-        self.line(&region_heading("ended"));
-        for lane in digest.lanes.iter().take(LANES_MAX) {
-            for region in lane.last.iter().rev() {
-                let ended = format!("-{}", short_text(region.before_the_end_ns.0));
-                self.region(region, &ended);
+        let lanes = digest.lanes.iter().take(LANES_MAX);
+        let regions = lanes.flat_map(|lane| lane.last.iter().rev());
+        self.region_table("ended", regions, |region| {
+            match region.before_the_end_ns.0 {
+                0 => "at the end".to_owned(),
+                ns => format!("{} before", short_text(ns)),
             }
-        }
+        });
         self.more(digest.lanes.len(), LANES_MAX, "lane");
     }
 
@@ -225,86 +245,66 @@ impl Page {
             return;
         }
         self.heading("REGIONS, BY LANE AND LABEL");
-        self.line(&format!(
-            "{:25}{:>11}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}",
-            "", "count", "failed", "busy", "total", "mean", "p50", "p90", "p99", "max"
-        ));
+        let names = [
+            "count", "failed", "busy", "total", "mean", "p50", "p90", "p99", "max",
+        ];
+        let headings: [(&str, Align); 10] = std::array::from_fn(|at| {
+            at.checked_sub(1)
+                .map_or(("", Left), |at| (names[at], Right))
+        });
+        let mut table = Table::new(headings, 0);
         for (index, lane) in digest.lanes.iter().enumerate() {
-            self.row(&lane.name, &lane.row, HEADING);
+            table.row(HEADING, figures(lane.name.clone(), &lane.row));
             if index >= LANES_MAX {
                 continue;
             }
             for label in lane.labels.iter().take(LABELS_MAX) {
-                self.row(&format!("  {}", label.label), &label.row, Style::new());
+                let style = if label.row.failed.0 > 0 {
+                    BAD
+                } else {
+                    Style::new()
+                };
+                table.row(style, figures(format!("  {}", label.label), &label.row));
             }
-            self.more(lane.labels.len(), LABELS_MAX, "label");
+            if let Some(more @ 1..) = lane.labels.len().checked_sub(LABELS_MAX) {
+                let mut cells: [String; 10] = Default::default();
+                cells[0] = format!("  … and {} more labels", HumanCount(more as u64));
+                table.row(QUIET, cells);
+            }
         }
+        self.text += &table.text();
         let note = "busy: share of the span with at least one running; percentiles at most 0.1 % above the exact ones";
         self.styled(QUIET, note);
     }
 
-    fn row(&mut self, name: &str, row: &Row, style: Style) {
-        let name = cell(name, 25);
-        let time = |ns: Option<crate::facts::Exact>| ns.map_or("-".to_owned(), |ns| short_text(ns.0));
-        let failed_style = if row.failed.0 > 0 { BAD } else { Style::new() };
-        let failed = count_text(row.failed.0, 7);
-        let figures: String = [
-            row.busy_share.map_or("-".to_owned(), percent_text),
-            short_text(row.total_ns.0),
-            time(row.mean_ns),
-            time(row.p50_ns),
-            time(row.p90_ns),
-            time(row.p99_ns),
-            time(row.max_ns),
-        ]
-        .iter()
-        .map(|figure| format!("{figure:>8}"))
-        .collect();
-        let _ = writeln!(
-            self.text,
-            "{style}{name}{style:#}{:>11}{failed_style}{failed:>8}{failed_style:#}{figures}",
-            count_text(row.count.0, 10)
-        );
-    }
-
     fn copies(&mut self, digest: &Digest) {
-        let copying = |row: &&Row| row.copied_bytes.0 > 0;
-        if Some(&digest.regions).filter(copying).is_none() {
+        if digest.regions.copied_bytes.0 == 0 {
             return;
         }
         self.heading("COPIES");
-        self.line(&format!("{:25}{:>14}{:>10}", "", "bytes", "GB/s"));
+        let mut table = Table::new([("", Left), ("bytes", Right), ("GB/s", Right)], 0);
+        let cells = |name: String, row: &Row| {
+            [
+                name,
+                bytes_text(row.copied_bytes.0),
+                row.gigabytes_per_second
+                    .map_or("-".to_owned(), bandwidth_text),
+            ]
+        };
+        let copying = |row: &Row| row.copied_bytes.0 > 0;
         for lane in digest.lanes.iter().take(LANES_MAX) {
-            let Some(row) = Some(&lane.row).filter(copying) else {
-                continue;
-            };
-            self.copy(&lane.name, row, HEADING);
-            let labels: Vec<_> = lane
-                .labels
-                .iter()
-                .filter(|label| copying(&&label.row))
-                .collect();
-            for label in labels.iter().take(LABELS_MAX) {
-                self.copy(&format!("  {}", label.label), &label.row, Style::new());
+            if copying(&lane.row) {
+                table.row(HEADING, cells(lane.name.clone(), &lane.row));
             }
-            self.more(labels.len(), LABELS_MAX, "label");
+            let labels = lane.labels.iter().filter(|label| copying(&label.row));
+            for label in labels.take(LABELS_MAX) {
+                let name = format!("  {}", label.label);
+                table.row(Style::new(), cells(name, &label.row));
+            }
         }
-        self.styled(
-            QUIET,
-            "GB/s: bytes by the time of the regions that copied any, 1 GB = 10^9 bytes",
-        );
-    }
-
-    fn copy(&mut self, name: &str, row: &Row, style: Style) {
-        let bandwidth = row
-            .gigabytes_per_second
-            .map_or("-".to_owned(), |figure| format!("{figure:.3}"));
-        let _ = writeln!(
-            self.text,
-            "{style}{}{style:#}{:>14}{bandwidth:>10}",
-            cell(name, 25),
-            HumanBytes(row.copied_bytes.0).to_string(),
-        );
+        self.text += &table.text();
+        let note = "GB/s: bytes by the time of the regions that copied any; 1 GB = 10^9 bytes";
+        self.styled(QUIET, note);
     }
 
     fn overlaps(&mut self, digest: &Digest) {
@@ -312,45 +312,61 @@ impl Page {
             return;
         }
         self.heading("OVERLAP OF LANES");
-        let mut overlaps: Vec<_> = digest.overlaps.iter().collect();
-        overlaps.sort_by_key(|overlap| std::cmp::Reverse(overlap.overlap_ns.0));
+        let mut overlaps: Vec<_> = digest
+            .overlaps
+            .iter()
+            .filter(|overlap| overlap.overlap_ns.0 > 0)
+            .collect();
+        if overlaps.is_empty() {
+            return self.line("no two lanes were busy at once");
+        }
+        overlaps.sort_by_key(|overlap| Reverse(overlap.overlap_ns.0));
+        let mut table = Table::new(
+            [("", Left), ("", Right), ("", Right), ("", Left), ("", Left)],
+            0,
+        );
+        let percent = |share: Option<f64>| share.map_or("-".to_owned(), percent_text);
         for overlap in overlaps.iter().take(LANES_MAX) {
             let [one, other] = &overlap.lanes;
-            let percent = |share: Option<f64>| share.map_or("-".to_owned(), percent_text);
             let [of_one, of_other] = overlap.share_of_each.map(percent);
-            self.line(&format!(
-                "{}{:>9}{:>8} of the span,{of_one:>8} of {one},{of_other:>8} of {other}",
-                cell(&format!("{one} and {other}"), 25),
+            let cells = [
+                format!("{one} and {other}"),
                 short_text(overlap.overlap_ns.0),
-                percent(overlap.share_of_span),
-            ));
+                format!("{} of the span", percent(overlap.share_of_span)),
+                format!("{of_one} of {one}"),
+                format!("{of_other} of {other}"),
+            ];
+            table.row(Style::new(), cells);
         }
+        self.text += &table.text();
         self.more(overlaps.len(), LANES_MAX, "pair");
     }
 
     fn gaps(&mut self, digest: &Digest) {
-        let with_gaps = |lane: &&LaneDigest| !lane.gaps.is_empty();
-        if !digest.lanes.iter().any(|lane| with_gaps(&lane)) {
+        let lanes: Vec<_> = digest
+            .lanes
+            .iter()
+            .filter(|lane| !lane.gaps.is_empty())
+            .collect();
+        if lanes.is_empty() {
             return;
         }
-        self.heading("LONGEST GAPS, IN WHICH NOTHING RAN ON THE LANE");
-        for lane in digest.lanes.iter().filter(with_gaps).take(LANES_MAX) {
+        self.heading("LONGEST GAPS, WITH NOTHING RUNNING ON THE LANE");
+        let mut table = Table::new([("", Left), ("", Left)], 1);
+        for lane in lanes.iter().take(LANES_MAX) {
             let gaps: Vec<String> = lane
                 .gaps
                 .iter()
                 .map(|gap| {
                     let to_the_end = if gap.to_the_end { " to the end" } else { "" };
-                    format!(
-                        "{} from {}{to_the_end}",
-                        short_text(gap.duration_ns.0),
-                        short_text(gap.start_ns.0)
-                    )
+                    let duration = short_text(gap.duration_ns.0);
+                    format!("{duration} from {}{to_the_end}", short_text(gap.start_ns.0))
                 })
                 .collect();
-            self.line(&format!("{}{}", cell(&lane.name, LANE_COLUMNS), gaps.join("; ")));
+            table.row(Style::new(), [lane.name.clone(), gaps.join("; ")]);
         }
-        let lanes = digest.lanes.iter().filter(with_gaps).count();
-        self.more(lanes, LANES_MAX, "lane");
+        self.text += &table.text();
+        self.more(lanes.len(), LANES_MAX, "lane");
     }
 
     fn slowest(&mut self, digest: &Digest) {
@@ -358,28 +374,45 @@ impl Page {
             return;
         }
         self.heading("SLOWEST");
-        self.line(&region_heading("began"));
-        for region in &digest.slowest {
-            self.region(region, &short_text(region.start_ns.0));
-        }
+        let began = |region: &RegionDigest| short_text(region.start_ns.0);
+        self.region_table("began", digest.slowest.iter(), began);
     }
 
-    fn region(&mut self, region: &RegionDigest, when: &str) {
-        let mut state = String::new();
-        if region.failed {
-            state = format!("failed, status {}", region.status);
+    fn region_table<'regions>(
+        &mut self,
+        when: &str,
+        regions: impl Iterator<Item = &'regions RegionDigest>,
+        when_text: impl Fn(&RegionDigest) -> String,
+    ) {
+        let mut table = Table::new(
+            [
+                ("lane", Left),
+                ("label", Left),
+                ("took", Right),
+                (when, Right),
+                ("bytes", Right),
+                ("correlation", Right),
+                ("", Left),
+            ],
+            1,
+        );
+        for region in regions {
+            let failed = match region.failed {
+                true => format!("failed: {}", region.status),
+                false => String::new(),
+            };
+            let cells = [
+                region.lane_name.clone(),
+                region.label.clone(),
+                short_text(region.duration_ns.0),
+                when_text(region),
+                bytes_text(region.copied_bytes.0),
+                correlation_text(region.correlation_id.0),
+                failed,
+            ];
+            table.row(if region.failed { BAD } else { Style::new() }, cells);
         }
-        let line = table_line(&[
-            (&region.lane_name, LANE_COLUMNS),
-            (&region.label, LABEL_COLUMNS),
-            (&short_text(region.duration_ns.0), 9),
-            (when, 9),
-            (&bytes_text(region.copied_bytes.0), 12),
-            (&correlation_text(region.correlation_id.0), 13),
-            (&state, 24),
-        ]);
-        let line = cut(&line, COLUMNS);
-        self.styled(if region.failed { BAD } else { Style::new() }, &line);
+        self.text += &table.text();
     }
 
     fn missing(&mut self, digest: &Digest, outcome: &Outcome) {
@@ -403,7 +436,10 @@ impl Page {
             Some(losses) => self.wrapped(BAD, &format!("losses: {losses}")),
         }
         for damage in report.damages.iter().take(RUNNING_MAX) {
-            self.wrapped(BAD, &format!("at offset {}: {}", damage.offset, damage.what));
+            self.wrapped(
+                BAD,
+                &format!("at offset {}: {}", damage.offset, damage.what),
+            );
         }
         self.more(report.damages.len(), RUNNING_MAX, "damaged place");
     }
@@ -417,53 +453,21 @@ impl Page {
     }
 }
 
-fn running_line(region: &Open) -> String {
-    let line = table_line(&[
-        (&region.lane_name, LANE_COLUMNS),
-        (&region.label, LABEL_COLUMNS),
-        (&short_text(region.running_ns.0), 9),
-        (&short_text(region.start_ns.0), 9),
-        (&bytes_text(region.copied_bytes.0), 12),
-        (&correlation_text(region.correlation_id.0), 13),
-        (&region.thread_id.to_string(), 12),
-    ]);
-    cut(&line, COLUMNS)
-}
-
-fn region_heading(when: &str) -> String {
-    table_line(&[
-        ("lane", LANE_COLUMNS),
-        ("label", LABEL_COLUMNS),
-        ("took", 9),
-        (when, 9),
-        ("bytes", 12),
-        ("correlation", 13),
-    ])
-}
-
-/// Two names flush left, then figures flush right, then what is left flush left.
-fn table_line(cells: &[(&str, usize)]) -> String {
-    let mut line = String::new();
-    for (index, (text, columns)) in cells.iter().enumerate() {
-        match index {
-            0 | 1 => line.push_str(&cell(text, *columns)),
-            2..=5 => {
-                let _ = write!(line, "{text:>columns$}");
-            }
-            _ => {
-                let _ = write!(line, "  {text}");
-            }
-        }
-    }
-    line
-}
-
-/// A name in its column, at least a space behind it.
-fn cell(text: &str, columns: usize) -> String {
-    let mut text = cut(&printable(text), columns - 1);
-    let width = text.width();
-    text.extend(std::iter::repeat_n(' ', columns.saturating_sub(width)));
-    text
+/// A row of the table of regions.
+fn figures(name: String, row: &Row) -> [String; 10] {
+    let time = |ns: Option<Exact>| ns.map_or("-".to_owned(), |ns| short_text(ns.0));
+    [
+        name,
+        count_text(row.count.0, 11),
+        count_text(row.failed.0, 7),
+        row.busy_share.map_or("-".to_owned(), percent_text),
+        short_text(row.total_ns.0),
+        time(row.mean_ns),
+        time(row.p50_ns),
+        time(row.p90_ns),
+        time(row.p99_ns),
+        time(row.max_ns),
+    ]
 }
 
 fn bytes_text(bytes: u64) -> String {

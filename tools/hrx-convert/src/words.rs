@@ -141,6 +141,7 @@ pub fn account_text(account: &Account) -> String {
 /// A duration with three digits, in at most seven columns.
 pub fn short_text(ns: u64) -> String {
     const DAY_NS: f64 = 86_400e9;
+    const YEAR_NS: f64 = 365.25 * DAY_NS;
     let value = ns as f64;
     let units = [
         (1e3, "µs"),
@@ -148,6 +149,7 @@ pub fn short_text(ns: u64) -> String {
         (1e9, "s"),
         (3_600e9, "h"),
         (DAY_NS, "d"),
+        (YEAR_NS, "y"),
     ];
     if ns < 1_000 {
         return format!("{ns} ns");
@@ -174,11 +176,26 @@ pub fn count_text(count: u64, columns: usize) -> String {
         return whole;
     }
     let amount = count as f64;
-    let (unit, name) = [(1e6, "M"), (1e9, "G"), (1e12, "T"), (1e15, "P"), (1e18, "E")]
-        .into_iter()
-        .find(|(unit, _)| amount / unit < 999.5)
-        .unwrap_or((1e18, "E"));
+    let (unit, name) = [
+        (1e6, "M"),
+        (1e9, "G"),
+        (1e12, "T"),
+        (1e15, "P"),
+        (1e18, "E"),
+    ]
+    .into_iter()
+    .find(|(unit, _)| amount / unit < 999.5)
+    .unwrap_or((1e18, "E"));
     format!("{} {name}", three_digits(amount / unit))
+}
+
+/// GB/s with three digits.
+pub fn bandwidth_text(gigabytes_per_second: f64) -> String {
+    match gigabytes_per_second {
+        amount if amount > 0.0 && amount < 0.005 => "<0.01".to_owned(),
+        amount if amount >= 1e6 => format!("{amount:.2e}"),
+        amount => three_digits(amount),
+    }
 }
 
 /// A share, in at most six columns.
@@ -229,7 +246,7 @@ mod tests {
             (3_599_000_000_000, "3599 s"),
             (3_600_000_000_000, "1.00 h"),
             (86_400_000_000_000, "1.00 d"),
-            (u64::MAX, "213504 d"),
+            (u64::MAX, "585 y"),
         ] {
             assert_eq!(short_text(ns), text);
         }
