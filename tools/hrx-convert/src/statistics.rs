@@ -107,7 +107,7 @@ impl Measures {
         }
         // The histogram gives the upper end of a range of durations; that of the last range is known exactly.
         match self.durations.value_at_quantile(quantile) {
-            ns if ns >= self.durations.max() => Some(self.max_ns),
+            ns if self.durations.equivalent(ns, self.max_ns) => Some(self.max_ns),
             ns => Some(ns),
         }
     }
