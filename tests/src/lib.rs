@@ -1,6 +1,8 @@
-//! What the tests of the whole project share. The tests themselves stand in `tests/`, one file an idea.
+//! What the tests of the whole project share, the tests of the tools included. The tests themselves stand in `tests/`, one file an idea.
 
+pub mod capture;
 pub mod document;
+pub mod programs;
 pub mod viewers;
 
 /// Compiles what the README tells people to write.

@@ -7,44 +7,14 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::LazyLock;
 
+use hrx_trace_tests::programs::PROGRAMS;
 use serde_json::Value;
 use tempfile::TempDir;
 
 const SIGKILL: i32 = 9;
 /// Host, upload, two of compute, download. Each may be killed inside `record`, which leaves one claimed slot without a record.
 const THREADS: u64 = 5;
-
-/// The programs, built by the cargo that runs this test.
-struct Programs {
-    pipeline: PathBuf,
-    convert: PathBuf,
-}
-
-static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| {
-    let built = Command::new(env!("CARGO"))
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args(["build", "--quiet", "--message-format=json"])
-        // The whole workspace, as `tests/run` builds it: nothing is built twice for the sake of other features.
-        .args(["--workspace", "--example=pipeline", "--bin=hrx-convert"])
-        .output()
-        .expect("cargo runs");
-    assert!(built.status.success(), "{}", stderr(&built));
-    let executables: BTreeMap<String, PathBuf> = String::from_utf8(built.stdout)
-        .expect("UTF-8")
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
-        .filter_map(|message| {
-            let name = message["target"]["name"].as_str()?.to_owned();
-            Some((name, message["executable"].as_str()?.into()))
-        })
-        .collect();
-    Programs {
-        pipeline: executables["pipeline"].clone(),
-        convert: executables["hrx-convert"].clone(),
-    }
-});
 
 /// A folder with files to work on, and with what a run leaves behind.
 struct Run {
@@ -126,9 +96,13 @@ impl Run {
 struct Trace(Value);
 
 impl Trace {
+    /// Regions, without the marks.
     fn events(&self, phase: &str) -> impl Iterator<Item = &Value> {
         let events = self.0["traceEvents"].as_array().expect("an array");
-        events.iter().filter(move |event| event["ph"] == phase)
+        let regions = events
+            .iter()
+            .filter(|event| event["cat"] != "hrx.capture.host-observed");
+        regions.filter(move |event| event["ph"] == phase)
     }
 
     /// What is shown of each item: "label" or "label: status", in order of completion.

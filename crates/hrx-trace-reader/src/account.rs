@@ -7,8 +7,8 @@ use crate::OpenRegion;
 
 /// What became of the tickets that a ring gave out, or all rings together.
 ///
-/// The identity holds always: `claimed = recovered + overwritten + torn + skipped + in_flight + overtaken`.
-/// The last two are 0 unless the writer runs.
+/// The identity holds always: `claimed = recovered + overwritten + torn + skipped + in_flight + overtaken + not_read`.
+/// `in_flight` and `overtaken` are 0 unless the writer runs; `not_read` is 0 unless the reading began late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Account {
     /// Tickets given out: every event that `record` took in.
@@ -25,6 +25,8 @@ pub struct Account {
     pub in_flight: u64,
     /// While the writer runs: records that the writer overwrote while the file was read.
     pub overtaken: u64,
+    /// Tickets of the window before the place where the reading began, see [`crate::Reading::since_ns`]: nobody looked at their records.
+    pub not_read: u64,
 }
 
 impl Account {
@@ -38,6 +40,7 @@ impl Account {
             self.skipped,
             self.in_flight,
             self.overtaken,
+            self.not_read,
         ]
         .into_iter()
         .try_fold(0u64, u64::checked_add)
@@ -55,6 +58,7 @@ impl AddAssign for Account {
             (&mut self.skipped, other.skipped),
             (&mut self.in_flight, other.in_flight),
             (&mut self.overtaken, other.overtaken),
+            (&mut self.not_read, other.not_read),
         ] {
             *sum = sum.saturating_add(more);
         }

@@ -10,60 +10,114 @@ use std::collections::binary_heap::PeekMut;
 use std::iter::FusedIterator;
 
 use bytemuck::Zeroable;
+use hrx_trace_format::Record;
 use hrx_trace_format::label::BLOCK_BYTES;
 use hrx_trace_format::record::FLAG_SATURATED;
-use hrx_trace_format::{OpenRecord, Record};
 
 use crate::ring::RingReader;
-use crate::trace::{Label, Trace};
+use crate::source::Source;
+use crate::trace::{Label, Reading, Trace};
 use crate::{Account, Damage, Event, OpenRegion, Report};
 
 /// The events of a capture, in order of completion. [`Events::finish`] gives the report.
 #[derive(Debug)]
 pub struct Events<'trace> {
     trace: &'trace Trace,
-    rings: Vec<RingReader>,
-    /// Several rings: those that have a head, by (completion, ring), earliest on top. One ring: empty.
-    merge: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Several rings: the record of each that comes next.
-    heads: Vec<Record>,
-    tally: Tally,
+    merge: Merge,
 }
 
 impl<'trace> Events<'trace> {
-    pub(crate) fn new(trace: &'trace Trace) -> Self {
-        let mut events = Self {
+    pub(crate) fn new(trace: &'trace Trace, reading: Reading) -> Self {
+        Self {
             trace,
-            rings: trace.ring_readers(),
-            merge: BinaryHeap::new(),
-            heads: Vec::new(),
-            tally: Tally::new(trace),
-        };
-        if events.rings.len() > 1 {
-            for (ring, reader) in (0..).zip(&mut events.rings) {
-                let head = reader.next(trace.source());
-                events
-                    .merge
-                    .extend(head.map(|head| Reverse((head.end_ns(), ring))));
-                events.heads.push(head.unwrap_or(Record::zeroed()));
-            }
+            merge: Merge::new(trace, trace.ring_readers(reading)),
         }
-        events
     }
 
     /// Reads what is left, and says what became of every ticket, and what was running.
     #[must_use]
     pub fn finish(mut self) -> Report {
         self.by_ref().for_each(drop);
-        let Self {
-            trace,
+        self.merge.report(self.trace)
+    }
+}
+
+impl Iterator for Events<'_> {
+    type Item = Event;
+
+    #[inline]
+    fn next(&mut self) -> Option<Event> {
+        self.merge.next(self.trace)
+    }
+
+    /// The upper bound is what is left if every slot can be believed: a measure of progress.
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, usize::try_from(self.merge.left()).ok())
+    }
+}
+
+/// The rings of a capture on their way into one order. It holds no trace: a follower changes the trace between two events.
+#[derive(Debug)]
+pub(crate) struct Merge {
+    rings: Vec<RingReader>,
+    /// Several rings: those that have a head, by (completion, ring), earliest on top. One ring: empty.
+    queue: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Several rings: the record of each that comes next.
+    heads: Vec<Record>,
+    tally: Tally,
+}
+
+impl Merge {
+    pub(crate) fn new(trace: &Trace, rings: Vec<RingReader>) -> Self {
+        let mut merge = Self {
+            queue: BinaryHeap::new(),
+            heads: vec![Record::zeroed(); rings.len()],
             rings,
-            tally,
-            ..
+            tally: Tally::new(trace),
+        };
+        merge.fill_heads(trace);
+        merge
+    }
+
+    /// Asks every ring for its next record; none has one in the queue.
+    fn fill_heads(&mut self, trace: &Trace) {
+        if self.rings.len() < 2 {
+            return;
+        }
+        for ((ring, reader), head) in (0..).zip(&mut self.rings).zip(&mut self.heads) {
+            if let Some(record) = reader.next(trace.source()) {
+                self.queue.push(Reverse((record.end_ns(), ring)));
+                *head = record;
+            }
+        }
+    }
+
+    /// Goes on to what the trace's snapshot has besides, once [`Merge::next`] has nothing more.
+    pub(crate) fn extend(&mut self, trace: &Trace) {
+        let snapshot = trace.snapshot();
+        for (reader, claimed) in self.rings.iter_mut().zip(&snapshot.claimed) {
+            reader.extend(*claimed, snapshot.writer_runs);
+        }
+        self.fill_heads(trace);
+    }
+
+    pub(crate) fn end_following(&mut self) {
+        self.rings.iter_mut().for_each(RingReader::end_following);
+    }
+
+    fn left(&self) -> u64 {
+        let rings = self.rings.iter().map(RingReader::remaining);
+        rings.fold(self.queue.len() as u64, u64::saturating_add)
+    }
+
+    /// What became of every ticket, and what was running; everything has been read.
+    pub(crate) fn report(self, trace: &Trace) -> Report {
+        let Self {
+            rings, mut tally, ..
         } = self;
         let snapshot = trace.snapshot();
         let accounts: Vec<Account> = rings.iter().map(RingReader::account).collect();
-        let open_regions = tally.open_regions();
+        let open_regions = tally.open_regions(trace);
         let open_starts = || open_regions.iter().map(|region| region.start_ns);
         let last_ns = [tally.last_ns, snapshot.finished_ns()]
             .into_iter()
@@ -92,37 +146,10 @@ impl<'trace> Events<'trace> {
         }
     }
 
-    /// The ring and the record that come next.
     #[inline]
-    fn next_record(&mut self) -> Option<(u32, Record)> {
-        let source = self.trace.source();
-        if let [ring] = self.rings.as_mut_slice() {
-            return ring.next(source).map(|record| (0, record));
-        }
-        let mut top = self.merge.peek_mut()?;
-        let Reverse((_, ring)) = *top;
-        let head = self.heads.get_mut(ring as usize)?;
-        let record = *head;
-        match self.rings.get_mut(ring as usize)?.next(source) {
-            Some(next) => {
-                *top = Reverse((next.end_ns(), ring));
-                *head = next;
-            }
-            None => {
-                PeekMut::pop(top);
-            }
-        }
-        Some((ring, record))
-    }
-}
-
-impl Iterator for Events<'_> {
-    type Item = Event;
-
-    #[inline]
-    fn next(&mut self) -> Option<Event> {
-        let (ring, record) = self.next_record()?;
-        self.tally.note(self.trace, ring, &record);
+    pub(crate) fn next(&mut self, trace: &Trace) -> Option<Event> {
+        let (ring, record) = self.next_record(trace.source())?;
+        self.tally.note(trace, ring, &record);
         Some(Event {
             ring,
             sequence: record.sequence,
@@ -139,14 +166,26 @@ impl Iterator for Events<'_> {
         })
     }
 
-    /// The upper bound is what is left if every slot can be believed: a measure of progress.
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self
-            .rings
-            .iter()
-            .map(RingReader::remaining)
-            .fold(self.merge.len() as u64, u64::saturating_add);
-        (0, usize::try_from(left).ok())
+    /// The ring and the record that come next.
+    #[inline]
+    fn next_record(&mut self, source: &Source) -> Option<(u32, Record)> {
+        if let [ring] = self.rings.as_mut_slice() {
+            return ring.next(source).map(|record| (0, record));
+        }
+        let mut top = self.queue.peek_mut()?;
+        let Reverse((_, ring)) = *top;
+        let head = self.heads.get_mut(ring as usize)?;
+        let record = *head;
+        match self.rings.get_mut(ring as usize)?.next(source) {
+            Some(next) => {
+                *top = Reverse((next.end_ns(), ring));
+                *head = next;
+            }
+            None => {
+                PeekMut::pop(top);
+            }
+        }
+        Some((ring, record))
     }
 }
 
@@ -157,23 +196,22 @@ impl FusedIterator for Events<'_> {}
 struct Tally {
     first_ns: Option<u64>,
     last_ns: u64,
-    /// The regions that were running, by slot, without those whose completed record has come by.
-    open: Vec<Option<OpenRecord>>,
+    /// By slot of the open table, and within it by ring: the latest ticket of a region that ran there and completed; 0: none.
+    completed: Vec<u64>,
+    ring_count: usize,
     labels: LabelsSeen,
 }
 
 impl Tally {
     fn new(trace: &Trace) -> Self {
-        let mut labels = LabelsSeen::new(trace);
-        let open = trace.snapshot().open.clone();
-        for region in open.iter().flatten() {
-            labels.note(trace, region.label_id);
-        }
+        let ring_count = trace.snapshot().claimed.len();
+        let slots = trace.snapshot().open.len();
         Self {
             first_ns: None,
             last_ns: 0,
-            open,
-            labels,
+            completed: vec![0; slots.saturating_mul(ring_count)],
+            ring_count,
+            labels: LabelsSeen::new(trace),
         }
     }
 
@@ -187,32 +225,42 @@ impl Tally {
         if record.label_id != self.labels.last {
             self.labels.note(trace, record.label_id);
         }
-        if let Some(slot) = record.open_slot.checked_sub(1)
-            && let Some(open) = self.open.get_mut(usize::from(slot))
-            && open.is_some_and(|open| open.ring == ring && record.sequence > open.claimed_at_begin)
-        {
-            // A slot holds one region at a time, so a later ticket from the same slot is that region, completed.
-            *open = None;
+        if let Some(slot) = record.open_slot.checked_sub(1) {
+            let index = self.index(slot.into(), ring);
+            if let Some(latest) = self.completed.get_mut(index) {
+                *latest = record.sequence.max(*latest);
+            }
         }
     }
 
+    #[inline]
+    fn index(&self, slot: usize, ring: u32) -> usize {
+        slot.wrapping_mul(self.ring_count)
+            .wrapping_add(ring as usize)
+    }
+
     /// What was running, from the oldest to the newest.
-    fn open_regions(&self) -> Vec<OpenRegion> {
-        let mut regions: Vec<OpenRegion> = (0..)
-            .zip(&self.open)
-            .filter_map(|(slot, open)| {
-                open.map(|open| OpenRegion {
-                    slot,
-                    start_ns: open.start_ns,
-                    copied_bytes: open.copied_bytes,
-                    correlation_id: open.correlation_id,
-                    lane: open.lane,
-                    label_id: open.label_id,
-                    thread_id: open.thread_id,
-                    saturated: open.flags & FLAG_SATURATED != 0,
-                })
-            })
-            .collect();
+    fn open_regions(&mut self, trace: &Trace) -> Vec<OpenRegion> {
+        let mut regions = Vec::new();
+        for (slot, open) in (0..).zip(&trace.snapshot().open) {
+            let Some(open) = open else { continue };
+            self.labels.note(trace, open.label_id);
+            let completed = self.completed.get(self.index(slot as usize, open.ring));
+            // A slot holds one region at a time, so a later ticket from the same slot is that region, completed.
+            if completed.is_some_and(|sequence| *sequence > open.claimed_at_begin) {
+                continue;
+            }
+            regions.push(OpenRegion {
+                slot,
+                start_ns: open.start_ns,
+                copied_bytes: open.copied_bytes,
+                correlation_id: open.correlation_id,
+                lane: open.lane,
+                label_id: open.label_id,
+                thread_id: open.thread_id,
+                saturated: open.flags & FLAG_SATURATED != 0,
+            });
+        }
         regions.sort_by_key(|region| region.start_ns);
         regions
     }
@@ -277,6 +325,7 @@ mod tests {
     use super::*;
     use crate::testing::{Image, live, read, region};
     use crate::{Ending, Event};
+    use hrx_trace_format::OpenRecord;
 
     /// A region that began in open slot 0, when ring 0 had given out `claimed_at_begin` tickets.
     fn open_since(start_ns: u64, claimed_at_begin: u64) -> OpenRecord {

@@ -2,10 +2,13 @@
 //!
 //! After a power loss the counter's page can be older than the ring's, or newer, and either can be damaged. A record proves by itself that its
 //! ticket was given out, so of a capture that nobody writes any more the newest one is looked for before the window is laid.
+//!
+//! [`newest_sequence`] looks at every record there is. That is as much reading as the whole capture; [`is_confirmed`] takes a sample instead, for
+//! readers that want no more than the end of it.
 
 use bytemuck::Zeroable;
 use hrx_trace_format::Record;
-use hrx_trace_format::record::{SEQUENCE_MAX, slot_of};
+use hrx_trace_format::record::{RECORD_BYTES, SEQUENCE_MAX, slot_of};
 
 use crate::ring::Place;
 use crate::source::Source;
@@ -31,6 +34,13 @@ pub(crate) fn newest_sequence(
                 .saturating_sub(first)
                 .min(chunk_records.max(1) as u64);
             behind = behind.saturating_sub(count);
+            if source.is_hole(
+                place.offset_of(behind),
+                count.saturating_mul(RECORD_BYTES as u64),
+            ) {
+                // Zeroes are no record.
+                continue;
+            }
             chunk.resize(count as usize, Record::zeroed());
             place.read(source, behind, &mut chunk);
             for (index, record) in chunk.iter().enumerate().rev() {
@@ -45,6 +55,60 @@ pub(crate) fn newest_sequence(
         }
     }
     newest
+}
+
+/// Records on either side of the counter that must confirm it.
+const NEIGHBOURS: u64 = 1024;
+/// Places all over the ring that must not contradict it, and records looked at in each: a page.
+const SAMPLES: u64 = 64;
+const SAMPLE_RECORDS: u64 = 64;
+
+/// Whether the records say what the counter says, as far as a sample tells: the newest of the [`NEIGHBOURS`] tickets up to `claimed` is there but for
+/// a few torn ones, and neither the slots behind nor any of the samples hold a newer record.
+///
+/// A process that dies cannot leave another state, for it wrote counter and records to one memory. Power loss and damage can leave newer
+/// records where no sample lies.
+pub(crate) fn is_confirmed(source: &Source, place: &Place, claimed: u64) -> bool {
+    let Some(newest_slot) = slot_of(claimed, place.capacity) else {
+        return false;
+    };
+    let newest = newest_near(
+        source,
+        place,
+        newest_slot.saturating_sub(NEIGHBOURS),
+        NEIGHBOURS.saturating_add(1),
+    );
+    if newest > claimed || newest <= claimed.saturating_sub(NEIGHBOURS) {
+        return false;
+    }
+    let step = place.capacity.div_ceil(SAMPLES).max(1);
+    let behind = newest_near(source, place, newest_slot.saturating_add(1), NEIGHBOURS);
+    (0..SAMPLES)
+        .map(|sample| newest_near(source, place, sample.saturating_mul(step), SAMPLE_RECORDS))
+        .chain([behind])
+        .all(|newest| newest <= claimed)
+}
+
+/// The newest believable sequence among `count` slots from `slot` on; 0 if there is none.
+fn newest_near(source: &Source, place: &Place, slot: u64, count: u64) -> u64 {
+    let count = count.min(place.present.saturating_sub(slot));
+    let mut records = vec![Record::zeroed(); count as usize];
+    if source.is_hole(
+        place.offset_of(slot),
+        count.saturating_mul(RECORD_BYTES as u64),
+    ) {
+        return 0;
+    }
+    place.read(source, slot, &mut records);
+    let believed = (slot..).zip(&records).filter(|(slot, record)| {
+        slot_of(record.sequence, place.capacity) == Some(*slot)
+            && record.sequence <= SEQUENCE_MAX
+            && place.verifies(record)
+    });
+    believed
+        .map(|(_, record)| record.sequence)
+        .max()
+        .unwrap_or_default()
 }
 
 /// How many tickets the ring has given out, by its counter and its newest record.
@@ -62,8 +126,14 @@ pub(crate) fn effective_claimed(claimed: u64, newest: u64, capacity: u64) -> u64
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::snapshot::Evidence;
+    use crate::source::Lock;
+    use crate::source::fake::Fake;
     use crate::testing::{Image, live, read, region};
+    use crate::{Account, Trace};
     use hrx_trace_format::Record;
+    use std::cell::Cell;
+    use std::rc::Rc;
 
     #[test]
     fn a_counter_behind_the_newest_record() {
@@ -184,6 +254,51 @@ mod tests {
         for claimed in [0, 1, 7000, 13_000, 19_999, 1 << 50] {
             image.set_claimed(0, claimed);
             assert_eq!(image.read().1.account.claimed, 20_000);
+        }
+    }
+
+    /// Opens an image as those do who want its newest events, and tells how many bytes were read of its ring.
+    fn read_for_newest(image: Image) -> (u64, Account) {
+        let read = Rc::new(Cell::new(0));
+        let fake = Fake {
+            length: image.bytes.len() as u64,
+            lock: Lock::Free,
+            read_at: Box::new({
+                let read = Rc::clone(&read);
+                move |offset, buffer| {
+                    if offset >= image.identity.ring_offset {
+                        read.set(read.get() + buffer.len() as u64);
+                    }
+                    buffer.copy_from_slice(&image.bytes[offset as usize..][..buffer.len()]);
+                    Ok(buffer.len())
+                }
+            }),
+        };
+        let trace = Trace::from_source(fake.into(), Evidence::Sample).unwrap();
+        (read.get(), trace.report().account)
+    }
+
+    #[test]
+    fn a_counter_that_a_sample_confirms_needs_no_more() {
+        let capacity = 40_000;
+        for (claimed, ahead) in [(1_500, 0), (40_000, 0), (70_000, 0), (70_000, 3)] {
+            let mut image = Image::new(capacity, 1);
+            image.record_some(0, claimed);
+            image.set_claimed(0, claimed + ahead);
+            let (bytes, account) = read_for_newest(image.clone());
+            assert!(bytes < 1 << 20, "{bytes}");
+            assert_eq!(account, image.read().1.account);
+        }
+    }
+
+    #[test]
+    fn a_counter_that_no_sample_confirms_is_looked_into() {
+        for claimed in [0, 1, 50_000, 69_999, 111_000, u64::MAX] {
+            let mut image = Image::new(40_000, 1);
+            image.record_some(0, 70_000);
+            image.set_claimed(0, claimed);
+            let (_, account) = read_for_newest(image);
+            assert_eq!(account.claimed, 70_000, "{claimed}");
         }
     }
 

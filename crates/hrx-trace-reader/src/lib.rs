@@ -31,10 +31,10 @@
 //!
 //! The modules, one idea each: `source` reads bytes, `snapshot` takes what changes under the reader in an order that loses nothing, `ending`
 //! tells a live writer from a dead one, `evidence` finds the newest record whatever the counters say, `ring` gives every slot of a window its
-//! verdict, `events` merges the rings and sums up, and [`seed`] is the in-memory tracer's document.
+//! verdict, `since` finds where a late reading begins, `events` merges the rings and sums up, `follow` reads on while the writer records, and [`seed`] is the in-memory tracer's document.
 //!
 //! What holds for any bytes whatever: no panic; no event that was not written; every ticket in the account; no loop longer than the file;
-//! memory bounded by a chunk for each ring (256 KiB in all, at least 4 KiB each) and the label table (at most 16 MiB).
+//! memory bounded by a chunk for each ring (256 KiB in all, at least 1 KiB each) and the label table (at most 16 MiB).
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),
@@ -51,9 +51,11 @@ mod error;
 mod event;
 mod events;
 mod evidence;
+mod follow;
 pub mod process;
 mod ring;
 pub mod seed;
+mod since;
 mod snapshot;
 mod source;
 #[cfg(test)]
@@ -64,6 +66,7 @@ pub use account::{Account, Damage, Ending, Report};
 pub use error::Error;
 pub use event::{Event, OpenRegion};
 pub use events::Events;
-pub use trace::{Label, Trace};
+pub use follow::Follower;
+pub use trace::{Label, Reading, Trace};
 
 pub use hrx_trace_format::{Identity, MEASUREMENT};

@@ -24,6 +24,9 @@ const RETRIES_AT_ONCE: u32 = 3;
 /// How long the reader waits before each further time.
 const WAIT: Duration = Duration::from_micros(50);
 
+/// Tickets that a follower asks for again. Each thread inside `record` holds back one; more than this are damage.
+const LATE_MAX: usize = 4096;
+
 /// Where one ring lies, and what makes its records believable.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
@@ -122,6 +125,17 @@ pub(crate) struct RingReader {
     /// Up to this ticket, newer ones have been given out for the same slots.
     overtaken: u64,
     patience: u32,
+    /// Following: tickets whose records were being written when their turn came. None: whoever is not there in time is counted.
+    late: Option<Late>,
+}
+
+/// Tickets that are asked for again. Each thread inside `record` can hold back one.
+#[derive(Debug, Default)]
+struct Late {
+    /// Asked for in this round.
+    now: Vec<u64>,
+    /// Asked for in the next.
+    next: Vec<u64>,
 }
 
 impl RingReader {
@@ -146,8 +160,70 @@ impl RingReader {
             read_failed: None,
             overtaken: 0,
             patience: PATIENCE,
+            late: None,
             place,
         }
+    }
+
+    /// The same, for a ring that is read on while it is written.
+    pub(crate) fn following(self) -> Self {
+        Self {
+            late: Some(Late::default()),
+            patience: RETRIES_AT_ONCE,
+            ..self
+        }
+    }
+
+    /// Leaves out the tickets before `first`. To be called before the first record is read.
+    pub(crate) fn begin_at(&mut self, first: u64) {
+        let count = first.saturating_sub(self.expected).min(self.unread);
+        self.account.not_read = self.account.not_read.saturating_add(count);
+        self.pass_over(count);
+    }
+
+    /// Goes on to the tickets that have been given out since. To be called when everything before them has been read.
+    pub(crate) fn extend(&mut self, claimed: u64, writer_runs: bool) {
+        let more = claimed.saturating_sub(self.account.claimed);
+        self.account.claimed = self.account.claimed.saturating_add(more);
+        self.unread = self.unread.saturating_add(more);
+        self.writer_runs = writer_runs;
+        self.overtaken = self
+            .overtaken
+            .max(claimed.saturating_sub(self.place.capacity));
+        let lost = self
+            .overtaken
+            .saturating_add(1)
+            .saturating_sub(self.expected)
+            .min(self.unread);
+        if lost > 0 {
+            self.account.overtaken = self.account.overtaken.saturating_add(lost);
+            self.complete_since_ns = None;
+            self.pass_over(lost);
+        }
+        self.patience = RETRIES_AT_ONCE;
+        if let Some(late) = &mut self.late {
+            late.now.append(&mut late.next);
+            // The oldest is asked for first.
+            late.now.reverse();
+        }
+    }
+
+    /// Counts those that never came.
+    pub(crate) fn end_following(&mut self) {
+        let late = self.late.take().unwrap_or_default();
+        let count = late.now.len().saturating_add(late.next.len()) as u64;
+        let missing = if self.writer_runs {
+            &mut self.account.in_flight
+        } else {
+            &mut self.account.torn
+        };
+        *missing = missing.saturating_add(count);
+    }
+
+    fn pass_over(&mut self, count: u64) {
+        self.expected = self.expected.saturating_add(count);
+        self.unread = self.unread.saturating_sub(count);
+        self.slot = slot_of(self.expected, self.place.capacity).unwrap_or_default();
     }
 
     /// The next record that can be believed.
@@ -158,7 +234,7 @@ impl RingReader {
                 if self.fill(source) {
                     continue;
                 }
-                return None;
+                return self.next_late(source);
             };
             let expected = self.expected;
             self.judged = self.judged.wrapping_add(1);
@@ -170,16 +246,37 @@ impl RingReader {
             } else {
                 continue;
             };
-            if believed.kind != KIND_REGION {
-                self.account.skipped = self.account.skipped.wrapping_add(1);
-                continue;
+            if self.takes(&believed) {
+                return Some(believed);
             }
-            self.account.recovered = self.account.recovered.wrapping_add(1);
-            if self.complete_since_ns.is_none() {
-                self.complete_since_ns = Some(believed.end_ns());
-            }
-            return Some(believed);
         }
+    }
+
+    /// Counts a believed record, and tells whether it is handed out.
+    #[inline]
+    fn takes(&mut self, believed: &Record) -> bool {
+        if believed.kind != KIND_REGION {
+            self.account.skipped = self.account.skipped.wrapping_add(1);
+            return false;
+        }
+        self.account.recovered = self.account.recovered.wrapping_add(1);
+        if self.complete_since_ns.is_none() {
+            self.complete_since_ns = Some(believed.end_ns());
+        }
+        true
+    }
+
+    /// A record that was being written in an earlier round.
+    #[cold]
+    fn next_late(&mut self, source: &Source) -> Option<Record> {
+        while let Some(expected) = self.late.as_mut()?.now.pop() {
+            if let Some(believed) = self.judge(source, expected)
+                && self.takes(&believed)
+            {
+                return Some(believed);
+            }
+        }
+        None
     }
 
     /// Tickets that have no verdict yet.
@@ -243,11 +340,18 @@ impl RingReader {
     /// Decides on a ticket whose slot could not be believed, and counts it unless it can be believed now.
     #[cold]
     fn judge(&mut self, source: &Source, expected: u64) -> Option<Record> {
-        let verdict = if self.writer_runs {
+        let verdict = if self.writer_runs || self.late.is_some() {
             self.read_again(source, expected)
         } else {
             Verdict::Torn
         };
+        if let (Some(late), true, Verdict::InFlight | Verdict::Torn) =
+            (&mut self.late, self.writer_runs, &verdict)
+            && late.next.len() < LATE_MAX
+        {
+            late.next.push(expected);
+            return None;
+        }
         let count = match verdict {
             Verdict::Believed(record) => return Some(record),
             Verdict::Torn => &mut self.account.torn,
@@ -292,7 +396,7 @@ impl RingReader {
             if self.patience == 0 {
                 let lap_before = expected.checked_sub(self.place.capacity);
                 let unwritten = record.sequence == 0 || Some(record.sequence) == lap_before;
-                return if unwritten {
+                return if unwritten && self.writer_runs {
                     Verdict::InFlight
                 } else {
                     Verdict::Torn
@@ -310,6 +414,7 @@ impl RingReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::snapshot::Evidence;
     use crate::source::Lock;
     use crate::source::fake::Fake;
     use crate::testing::{Image, live, read, region};
@@ -527,7 +632,8 @@ mod tests {
                 Ok(count)
             }),
         };
-        let (events, report) = read(&Trace::from_source(fake.into()).unwrap());
+        let (events, report) =
+            read(&Trace::from_source(fake.into(), Evidence::EveryRecord).unwrap());
         assert_eq!((events.len(), report.account.torn), (936, 64));
         assert_eq!(
             report.damages,

@@ -7,16 +7,19 @@
 
 use bytemuck::Zeroable;
 use hrx_trace_format::header::{STATE_FINISHED, STATE_RECORDING};
+use hrx_trace_format::label::{self, BLOCK_BYTES, TEXT_BYTES_MAX, blocks_of};
 use hrx_trace_format::open::{KIND_OPEN, SEQUENCE_TAKEN};
 use hrx_trace_format::record::SEQUENCE_MAX;
 use hrx_trace_format::{Area, Checksum, Counters, Identity, OpenRecord};
 
 use crate::ending::{now_ns, writer_runs};
-use crate::evidence::{effective_claimed, newest_sequence};
+use crate::evidence::{effective_claimed, is_confirmed, newest_sequence};
 use crate::ring::Place;
 use crate::source::Source;
 use crate::{Damage, Ending};
 
+/// More than the longest label takes.
+const LABEL_BYTES_AT_ONCE: usize = 2 * TEXT_BYTES_MAX;
 /// How often a slot of the open table that a live writer is just changing is read again.
 const RETRIES: u32 = 8;
 
@@ -37,6 +40,16 @@ pub(crate) struct Snapshot {
     /// Live: now.
     pub(crate) now_ns: Option<u64>,
     pub(crate) damages: Vec<Damage>,
+    /// Bytes at the start of the label table that hold whole entries.
+    label_bytes_known: usize,
+}
+
+/// How much of a capture that nobody writes any more is read to make sure of its counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Evidence {
+    EveryRecord,
+    /// A sample, and every record only if the sample does not confirm the counter.
+    Sample,
 }
 
 impl Snapshot {
@@ -46,6 +59,7 @@ impl Snapshot {
         identity: &Identity,
         checksum: &Checksum,
         chunk_records: usize,
+        evidence: Evidence,
     ) -> Self {
         let mut damages = Vec::new();
         let file_bytes = source.length().unwrap_or_else(|error| {
@@ -75,7 +89,7 @@ impl Snapshot {
         let claimed = (0..identity.ring_count)
             .map(|ring| {
                 let place = Place::new(identity, ring, file_bytes, checksum);
-                read_claimed(source, &place, runs, chunk_records, &mut damages)
+                read_claimed(source, &place, runs, chunk_records, evidence, &mut damages)
             })
             .collect();
         let labels_there = file_bytes
@@ -94,6 +108,58 @@ impl Snapshot {
             labels,
             now_ns: (ending == Ending::Live).then(|| now_ns(identity)).flatten(),
             damages,
+            label_bytes_known: 0,
+        }
+    }
+
+    /// Takes again only what tells of new events: the state, each ring's `claimed`, the labels that are new, in this order.
+    pub(crate) fn advance(&mut self, source: &Source, identity: &Identity, checksum: &Checksum) {
+        self.writer_runs = writer_runs(source.lock(), identity);
+        let mut state = 0u64;
+        source.read(identity.counters_offset, bytemuck::bytes_of_mut(&mut state));
+        self.ending = match (state, self.writer_runs) {
+            (STATE_FINISHED, _) => Ending::Finished,
+            (_, true) => Ending::Live,
+            (_, false) => Ending::WriterDied,
+        };
+        for (ring, known) in (0..).zip(&mut self.claimed) {
+            let place = Place::new(identity, ring, self.file_bytes, checksum);
+            let (claimed, _) = place.read_claimed(source);
+            if claimed <= SEQUENCE_MAX {
+                *known = claimed.max(*known);
+            }
+        }
+        self.advance_labels(source, identity, checksum);
+    }
+
+    /// Entries lie one behind the other and never change, so only what is behind the last whole one is read.
+    fn advance_labels(&mut self, source: &Source, identity: &Identity, checksum: &Checksum) {
+        let salt = Area::LabelTable.salt(identity.salt);
+        loop {
+            let label_id = self
+                .label_bytes_known
+                .div_euclid(BLOCK_BYTES)
+                .saturating_add(1);
+            let label_id = u32::try_from(label_id).unwrap_or(u32::MAX);
+            if let Some(text) = label::decode(&self.labels, label_id, checksum, salt) {
+                let bytes = blocks_of(text.len()).saturating_mul(BLOCK_BYTES);
+                self.label_bytes_known = self.label_bytes_known.saturating_add(bytes);
+                continue;
+            }
+            let offset = identity
+                .label_offset
+                .saturating_add(self.label_bytes_known as u64);
+            let Some(unknown) = self.labels.get_mut(self.label_bytes_known..) else {
+                return;
+            };
+            let count = unknown.len().min(LABEL_BYTES_AT_ONCE);
+            let Some(unknown) = unknown.get_mut(..count) else {
+                return;
+            };
+            source.read(offset, unknown);
+            if label::decode(&self.labels, label_id, checksum, salt).is_none() {
+                return;
+            }
         }
     }
 
@@ -172,11 +238,15 @@ fn read_claimed(
     place: &Place,
     writer_runs: bool,
     chunk_records: usize,
+    evidence: Evidence,
     damages: &mut Vec<Damage>,
 ) -> u64 {
     let (claimed, failed) = place.read_claimed(source);
     damages.extend(failed);
     if writer_runs && claimed <= SEQUENCE_MAX {
+        return claimed;
+    }
+    if evidence == Evidence::Sample && is_confirmed(source, place, claimed) {
         return claimed;
     }
     let newest = newest_sequence(source, place, claimed, chunk_records);

@@ -1,7 +1,7 @@
 //! Where the bytes come from: a file that is read by pread, or bytes in memory.
 //!
 //! Invariants:
-//! - The file is never mapped (a file that shrinks under a mapping is a SIGBUS), never written, and its cursor never moves.
+//! - The file is never mapped (a file that shrinks under a mapping is a SIGBUS), never written, and never read by its cursor.
 //! - [`Source::read`] always fills the whole buffer: with zeroes where the file has ended or cannot be read. No record of zeroes is
 //!   believable, so the slots concerned judge themselves, and all that can be read around a bad page is delivered.
 
@@ -11,6 +11,8 @@ use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 
 use hrx_trace_format::header::PAGE_BYTES;
+use rustix::fs::{SeekFrom, seek};
+use rustix::io::Errno;
 
 use crate::{Damage, Error};
 
@@ -138,6 +140,20 @@ impl Source {
         failed
     }
 
+    /// Whether the file system knows that there is nothing but zeroes from `offset` on for `count` bytes. False: perhaps.
+    pub(crate) fn is_hole(&self, offset: u64, count: u64) -> bool {
+        match &self.bytes {
+            // Moves the cursor of this open file, which nobody else has and no pread minds.
+            Bytes::File(file) => match seek(file, SeekFrom::Data(offset)) {
+                Ok(data) => data >= offset.saturating_add(count),
+                Err(error) => error == Errno::NXIO,
+            },
+            Bytes::Memory(_) => false,
+            #[cfg(test)]
+            Bytes::Fake(_) => false,
+        }
+    }
+
     /// The bytes from the start of the file on, as many as `buffer` holds or there are.
     pub(crate) fn read_start<'buffer>(
         &self,
@@ -222,6 +238,21 @@ mod tests {
             assert_eq!(source.read(offset, &mut buffer), None);
             assert_eq!(buffer, expected);
         }
+    }
+
+    #[test]
+    fn holes_are_known_and_data_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sparse");
+        let file = File::create(&path).unwrap();
+        file.set_len(64 << 20).unwrap();
+        file.write_all_at(&[1], 32 << 20).unwrap();
+        let source = Source::open(&path).unwrap();
+        assert!(source.is_hole(0, 31 << 20));
+        assert!(source.is_hole(40 << 20, 1 << 30));
+        assert!(!source.is_hole(0, (32 << 20) + 1));
+        assert!(!source.is_hole(32 << 20, 1));
+        assert!(!Source::from_bytes(vec![0; 9]).is_hole(0, 9));
     }
 
     /// Short reads, interruptions, and a page that cannot be read.

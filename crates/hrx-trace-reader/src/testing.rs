@@ -8,6 +8,7 @@ use hrx_trace_format::open::KIND_OPEN;
 use hrx_trace_format::record::slot_of;
 use hrx_trace_format::{Area, Checksum, Identity, OpenRecord, Record, label};
 
+use crate::snapshot::Evidence;
 use crate::source::fake::Fake;
 use crate::source::{Lock, Source};
 use crate::{Event, Report, Trace};
@@ -197,5 +198,5 @@ pub(crate) fn live(image: Image, between: impl FnMut(&mut Image, u64, usize) + '
             Ok(count)
         }),
     };
-    Trace::from_source(Source::from(fake)).unwrap()
+    Trace::from_source(Source::from(fake), Evidence::EveryRecord).unwrap()
 }

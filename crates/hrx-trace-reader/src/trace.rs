@@ -8,12 +8,17 @@ use hrx_trace_format::record::RECORD_BYTES;
 use hrx_trace_format::{Area, Checksum, Identity, UNLABELLED, label};
 
 use crate::ring::{Place, RingReader};
-use crate::snapshot::Snapshot;
+use crate::since;
+use crate::snapshot::{Evidence, Snapshot};
 use crate::source::Source;
 use crate::{Ending, Error, Events, Report};
 
-/// Memory for the chunks of all rings together, but at least a page each: small enough to stay in the processor's second-level cache between pread and checksum.
+/// Memory for the chunks of all rings together: small enough to stay in the processor's second-level cache between pread and checksum.
 const CHUNKS_BYTES: u64 = 1 << 18;
+/// But at least this much for each.
+const RING_CHUNK_BYTES_MIN: u64 = 1 << 10;
+/// What the search for the newest record reads at once, ring by ring.
+const CHUNK_RECORDS: usize = CHUNKS_BYTES as usize / RECORD_BYTES;
 
 /// The name of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +37,27 @@ pub struct Trace {
     source: Source,
     identity: Identity,
     checksum: Checksum,
+    evidence: Evidence,
     snapshot: Snapshot,
+}
+
+/// How the events of a capture are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// Events that were complete before this moment, in nanoseconds since the capture's start, need not be read: most of what lies before it is
+    /// [`crate::Account::not_read`]. No event that ended since is missed, if programs hand in a record within a second of its region's end.
+    pub since_ns: u64,
+    /// Memory for records that are read at once, of all rings together, but at least a KiB each.
+    pub chunk_bytes: u64,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        Self {
+            since_ns: 0,
+            chunk_bytes: CHUNKS_BYTES,
+        }
+    }
 }
 
 impl Trace {
@@ -41,7 +66,16 @@ impl Trace {
     /// # Errors
     /// Only if the file cannot be read or has no usable header. Any other damage is counted in the [`Report`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::from_source(Source::open(path.as_ref())?)
+        Self::from_source(Source::open(path.as_ref())?, Evidence::EveryRecord)
+    }
+
+    /// As [`Trace::open`], for those who want the newest events of a capture that may be large: where a sample of the records confirms a ring's
+    /// counter, the others are not read to make sure of it. What that can miss are newer records that power loss or damage left apart from all others.
+    ///
+    /// # Errors
+    /// Those of [`Trace::open`].
+    pub fn open_for_newest(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::from_source(Source::open(path.as_ref())?, Evidence::Sample)
     }
 
     /// Reads a capture that lies in memory. Nobody is asked whether its writer still runs.
@@ -49,10 +83,10 @@ impl Trace {
     /// # Errors
     /// If the bytes have no usable header.
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self, Error> {
-        Self::from_source(Source::from_bytes(bytes.into()))
+        Self::from_source(Source::from_bytes(bytes.into()), Evidence::EveryRecord)
     }
 
-    pub(crate) fn from_source(source: Source) -> Result<Self, Error> {
+    pub(crate) fn from_source(source: Source, evidence: Evidence) -> Result<Self, Error> {
         let mut page = [0; PAGE_BYTES as usize];
         let page = source.read_start(&mut page).map_err(|error| Error::Io {
             path: source.path().to_owned(),
@@ -63,11 +97,12 @@ impl Trace {
             path: source.path().to_owned(),
             source: error,
         })?;
-        let snapshot = Snapshot::take(&source, &identity, &checksum, chunk_records(&identity));
+        let snapshot = Snapshot::take(&source, &identity, &checksum, CHUNK_RECORDS, evidence);
         Ok(Self {
             source,
             identity,
             checksum,
+            evidence,
             snapshot,
         })
     }
@@ -78,8 +113,15 @@ impl Trace {
             &self.source,
             &self.identity,
             &self.checksum,
-            chunk_records(&self.identity),
+            CHUNK_RECORDS,
+            self.evidence,
         );
+    }
+
+    /// Takes the part of the snapshot again that tells of new events.
+    pub(crate) fn advance(&mut self) {
+        self.snapshot
+            .advance(&self.source, &self.identity, &self.checksum);
     }
 
     /// Who recorded, when, and how the file is laid out.
@@ -136,7 +178,27 @@ impl Trace {
     /// All events that can be believed, in order of completion.
     #[must_use]
     pub fn events(&self) -> Events<'_> {
-        Events::new(self)
+        self.read(Reading::default())
+    }
+
+    /// As [`Trace::events`], but not all of them, or with other means.
+    #[must_use]
+    pub fn read(&self, reading: Reading) -> Events<'_> {
+        Events::new(self, reading)
+    }
+
+    /// The last moment known, as [`Report::last_ns`], but as far as the newest events of each ring tell: known before they are read.
+    #[must_use]
+    pub fn latest_ns(&self) -> u64 {
+        let snapshot = &self.snapshot;
+        let newest = self.claimed_places().filter_map(|(place, claimed)| {
+            since::latest_of_newest_ns(&self.source, &place, claimed)
+        });
+        let open_starts = snapshot.open.iter().flatten().map(|open| open.start_ns);
+        newest
+            .chain(open_starts)
+            .chain(snapshot.now_ns)
+            .fold(snapshot.finished_ns(), u64::max)
     }
 
     /// Everything there is to say of the capture besides its events. Reads all of them.
@@ -153,31 +215,35 @@ impl Trace {
         &self.snapshot
     }
 
-    /// A reader for each ring.
-    pub(crate) fn ring_readers(&self) -> Vec<RingReader> {
+    /// Each ring, and the tickets it has given out.
+    fn claimed_places(&self) -> impl Iterator<Item = (Place, u64)> {
+        let file_bytes = self.snapshot.file_bytes;
         (0..)
             .zip(&self.snapshot.claimed)
-            .map(|(ring, claimed)| {
-                let place = Place::new(
-                    &self.identity,
-                    ring,
-                    self.snapshot.file_bytes,
-                    &self.checksum,
-                );
-                let chunk_records = chunk_records(&self.identity);
-                RingReader::new(place, *claimed, self.snapshot.writer_runs, chunk_records)
+            .map(move |(ring, claimed)| {
+                let place = Place::new(&self.identity, ring, file_bytes, &self.checksum);
+                (place, *claimed)
+            })
+    }
+
+    /// A reader for each ring.
+    pub(crate) fn ring_readers(&self, reading: Reading) -> Vec<RingReader> {
+        let chunk_bytes = reading
+            .chunk_bytes
+            .checked_div(u64::from(self.identity.ring_count))
+            .unwrap_or_default()
+            .max(RING_CHUNK_BYTES_MIN);
+        let chunk_records = chunk_bytes.div_euclid(RECORD_BYTES as u64) as usize;
+        self.claimed_places()
+            .map(|(place, claimed)| {
+                let first = since::first_ticket(&self.source, &place, claimed, reading.since_ns);
+                let mut reader =
+                    RingReader::new(place, claimed, self.snapshot.writer_runs, chunk_records);
+                reader.begin_at(first);
+                reader
             })
             .collect()
     }
-}
-
-/// How many records of one ring are held at a time.
-fn chunk_records(identity: &Identity) -> usize {
-    let bytes = CHUNKS_BYTES
-        .checked_div(u64::from(identity.ring_count))
-        .unwrap_or_default()
-        .max(PAGE_BYTES);
-    bytes.div_euclid(RECORD_BYTES as u64) as usize
 }
 
 #[cfg(test)]

@@ -3,16 +3,13 @@
 //!
 //! `cargo bench -p hrx-convert`
 
-#[path = "../tests/common/mod.rs"]
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Capture, region};
 use hrx_trace_format::Record;
+use hrx_trace_tests::capture::{Capture, region};
 
 const EVENTS: u64 = 4_000_000;
 

@@ -13,13 +13,13 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::ops::Index;
 use std::path::PathBuf;
 
-use hrx_trace_reader::{Event, Events, Identity, Report, Trace};
+use hrx_trace_reader::{Event, Events, Identity, Reading, Report, Trace};
 use serde::Serialize;
-
-use crate::format::Outcome;
 
 /// Linux gives out process ids up to 2^22: those above are free for captures whose own is taken.
 const SUBSTITUTES_FROM: u32 = (1 << 22) + 1;
+/// Memory for the records that are read at once, of all captures together.
+const CHUNKS_BYTES: u64 = 4 << 20;
 /// Attributes in a process's name are cut behind so many bytes; all of them are in the metadata.
 const ATTRIBUTES_BYTES: usize = 120;
 
@@ -73,9 +73,18 @@ impl Capture {
         name
     }
 
+    /// How this capture is read, as one of `count`, from a moment of the timeline on.
+    pub fn reading(&self, since_ns: u64, count: usize) -> Reading {
+        let usual = Reading::default();
+        Reading {
+            since_ns: since_ns.saturating_sub(self.shift_ns),
+            chunk_bytes: usual.chunk_bytes.min(CHUNKS_BYTES / count as u64),
+        }
+    }
+
     /// The event, on the timeline.
     #[inline]
-    fn shifted(&self, event: Event) -> Event {
+    pub fn shifted(&self, event: Event) -> Event {
         Event {
             start_ns: event.start_ns.saturating_add(self.shift_ns),
             ..event
@@ -83,7 +92,7 @@ impl Capture {
     }
 
     /// The report, on the timeline.
-    fn shifted_report(&self, mut report: Report) -> Report {
+    pub fn shifted_report(&self, mut report: Report) -> Report {
         let shift = |ns: u64| ns.saturating_add(self.shift_ns);
         report.first_ns = report.first_ns.map(shift);
         report.last_ns = shift(report.last_ns);
@@ -144,6 +153,10 @@ impl Captures {
         self.list.iter()
     }
 
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Capture> {
+        self.list.iter_mut()
+    }
+
     pub fn len(&self) -> usize {
         self.list.len()
     }
@@ -153,9 +166,15 @@ impl Captures {
         &self.list[self.origin]
     }
 
-    /// All events in the order of completion, each with its capture's index.
-    pub fn events(&self) -> MergedEvents<'_> {
-        MergedEvents::new(self)
+    /// The last moment known of any capture, as far as their newest events tell.
+    pub fn latest_ns(&self) -> u64 {
+        let latest = |capture: &Capture| capture.trace.latest_ns().saturating_add(capture.shift_ns);
+        self.iter().map(latest).fold(0, u64::max)
+    }
+
+    /// All events in the order of completion, each with its capture's index. What ended before `since_ns` need not be among them.
+    pub fn events(&self, since_ns: u64) -> MergedEvents<'_> {
+        MergedEvents::new(self, since_ns)
     }
 }
 
@@ -215,7 +234,7 @@ fn distinct_pids(real: impl Iterator<Item = u32> + Clone) -> Vec<u32> {
     .collect()
 }
 
-/// The events of all captures. [`MergedEvents::finish`] tells what became of each.
+/// The events of all captures. [`MergedEvents::finish`] gives the report of each.
 pub struct MergedEvents<'captures> {
     captures: &'captures Captures,
     streams: Vec<Events<'captures>>,
@@ -226,10 +245,14 @@ pub struct MergedEvents<'captures> {
 }
 
 impl<'captures> MergedEvents<'captures> {
-    fn new(captures: &'captures Captures) -> Self {
+    fn new(captures: &'captures Captures, since_ns: u64) -> Self {
         let mut streams: Vec<Events> = captures
             .iter()
-            .map(|capture| capture.trace.events())
+            .map(|capture| {
+                capture
+                    .trace
+                    .read(capture.reading(since_ns, captures.len()))
+            })
             .collect();
         let mut merge = BinaryHeap::new();
         let mut heads = Vec::new();
@@ -249,13 +272,11 @@ impl<'captures> MergedEvents<'captures> {
     }
 
     /// Reads what is left.
-    pub fn finish(self) -> Vec<Outcome> {
+    pub fn finish(self) -> Vec<Report> {
         self.captures
             .iter()
             .zip(self.streams)
-            .map(|(capture, events)| Outcome {
-                report: capture.shifted_report(events.finish()),
-            })
+            .map(|(capture, events)| capture.shifted_report(events.finish()))
             .collect()
     }
 }
@@ -298,7 +319,7 @@ mod tests {
 
     fn ends(captures: &Captures) -> Vec<(usize, u64)> {
         captures
-            .events()
+            .events(0)
             .map(|(index, event)| (index, event.end_ns()))
             .collect()
     }
@@ -321,10 +342,10 @@ mod tests {
             ends(&captures),
             [(1, 100), (0, 1_600), (1, 2_100), (0, 2_600)]
         );
-        let reports = captures.events().finish();
-        assert_eq!(reports[0].report.first_ns, Some(1_500));
-        assert_eq!(reports[0].report.last_ns, 2_600);
-        assert_eq!(reports[1].report.last_ns, 2_100);
+        let reports = captures.events(0).finish();
+        assert_eq!(reports[0].first_ns, Some(1_500));
+        assert_eq!(reports[0].last_ns, 2_600);
+        assert_eq!(reports[1].last_ns, 2_100);
     }
 
     #[test]

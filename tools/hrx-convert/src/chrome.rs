@@ -2,48 +2,70 @@
 //!
 //! One object, streamed: a head with the label, an event a line, and behind them, where the losses are known, everything there is to say of the
 //! capture. What these viewers require, and what holds here for every input:
-//! - strictly valid JSON in raw UTF-8; names never empty; control characters escaped; whatever exceeds 2^53 is a string;
-//! - times are microseconds since the capture's start with exactly three decimals, made of integers; `displayTimeUnit` is "ns";
+//! - strictly valid JSON in raw UTF-8; names never empty; control characters escaped, but for NUL, which is shown as ␀ (Perfetto ends a name
+//!   there); no string of an event ends in a backslash (Perfetto takes the quote behind it for escaped); whatever exceeds 2^53 is a string;
+//! - times are microseconds since the capture's start with exactly three decimals, made of integers; `displayTimeUnit` is "ns". Perfetto
+//!   reads them to the nanosecond up to 2^43 µs, 101.8 days, except on the 52nd day (2^42 µs to 2^52 ns), where a quarter comes out a
+//!   nanosecond late; up to twice 2^43 µs they are within a nanosecond, and twice as far off with every further doubling;
 //! - pid is the writer's; tids are above 0 and below 2^32; two regions of one tid are apart or properly nested (see [`crate::lanes`]);
 //! - a region that never completed is a `B` without an `E`, written last, with a mark at the last moment known, so that it has a length
-//!   in chrome://tracing too; the marks of the capture itself stand on a track of their own;
-//! - the label "host-observed" and the losses stand at the top level, in `metadata`, and on the timeline.
+//!   in chrome://tracing and speedscope too; the marks of the capture itself stand on a track of their own;
+//! - the label "host-observed" and the losses stand at the top level, in `metadata`, and on the timeline;
+//! - arrows are bound to their slices by members of the slices themselves (`bind_id`, `flow_in`, `flow_out`), so that none can bind to another;
+//! - `cname` is a colour that chrome://tracing knows, for it throws at any other.
 
 use std::io::{self, Write};
 
-use hrx_trace_format::{LANE_NAMES, MEASUREMENT, UNLABELLED};
-use hrx_trace_reader::{Event, Label, OpenRegion, Report};
+use hrx_trace_format::{LANE_NAMES, MEASUREMENT};
+use hrx_trace_reader::Event;
 use serde_json::{Value, json};
 
 use crate::captures::{Capture, Captures};
+use crate::copy_rates::CopyRates;
+use crate::extras::Extras;
 use crate::facts::{Exact, Merged};
+use crate::flows::{Flows, Link};
 use crate::format::{Followed, Outcome, Writer};
-use crate::lanes::{Lanes, Place, SHOWN_NS_MAX};
+use crate::lanes::{Lanes, Place, SHOWN_NS_MAX, Times};
+use crate::marks;
+use crate::names::Names;
 use crate::tids::CAPTURE_TID;
-use crate::words::{ending_text, losses_text};
 
 /// Written out once so many bytes have gathered.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Memory for the escaped names of labels. Far more than a program's labels take; hostile ones are escaped anew now and then.
-const NAMES_BYTES_MAX: usize = 8 << 20;
 /// Tracks of a lane that have a sort index of their own. chrome://tracing goes by it; Perfetto by the tid.
 const SORTED_SUB_LANES: u64 = 1 << 10;
 
-/// The category of marks: what is said of the capture, not a region of it.
-const MARK: &str = "hrx.capture.host-observed";
+/// A mark that is nothing else.
+const INSTANT: &str = r#""ph":"i","s":"t""#;
+/// A mark that also ends what speedscope shows of an unfinished region: at its track's last slice, and instants are none there.
+const LAST_SLICE: &str = r#""ph":"X","dur":0.000"#;
 
 /// Writes captures as one document of Chrome's trace JSON.
 pub struct Chrome<Sink> {
     sink: Sink,
     buffer: Vec<u8>,
     names: Names,
+    flows: Flows,
+    extras: Extras,
     /// By capture.
     processes: Vec<Process>,
+    form: Form,
+}
+
+/// What a document is as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// An object, with what is to be said of the captures beside the events.
+    Object,
+    /// The events alone: Perfetto opens it wherever it is cut. What is to be said stands on the timeline.
+    Array,
 }
 
 /// What one capture is to a viewer.
 struct Process {
     lanes: Lanes,
+    copy_rates: CopyRates,
     /// Between an event's name and its tid.
     behind_name: Vec<u8>,
     several_rings: bool,
@@ -52,7 +74,8 @@ struct Process {
 impl Process {
     fn new(capture: &Capture) -> Self {
         Self {
-            lanes: Lanes::new(),
+            lanes: Lanes::new(Times::Microseconds),
+            copy_rates: CopyRates::default(),
             behind_name: format!(r#"","pid":{},"tid":"#, capture.pid).into_bytes(),
             several_rings: capture.trace.identity().ring_count > 1,
         }
@@ -60,16 +83,33 @@ impl Process {
 }
 
 impl<Sink: Write> Chrome<Sink> {
+    /// A document that is read when it is whole.
+    pub fn new(captures: &Captures, extras: Extras, sink: Sink) -> Self {
+        Self::of_form(Form::Object, captures, extras, sink)
+    }
+
+    /// A document that may be read before it is whole.
+    pub fn following(captures: &Captures, extras: Extras, sink: Sink) -> Self {
+        Self::of_form(Form::Array, captures, extras, sink)
+    }
+
     /// Prepares the head.
-    pub fn new(captures: &Captures, sink: Sink) -> Self {
+    fn of_form(form: Form, captures: &Captures, extras: Extras, sink: Sink) -> Self {
         let mut chrome = Self {
             sink,
             buffer: Vec::with_capacity(CHUNK_BYTES + (64 << 10)),
-            names: Names::default(),
+            names: Names::new(escape),
+            flows: Flows::new(),
+            extras,
             processes: captures.iter().map(Process::new).collect(),
+            form,
         };
-        let head =
-            format!(r#"{{"displayTimeUnit":"ns","measurement":"{MEASUREMENT}","traceEvents":["#);
+        let head = match form {
+            Form::Object => {
+                format!(r#"{{"displayTimeUnit":"ns","measurement":"{MEASUREMENT}","traceEvents":["#)
+            }
+            Form::Array => "[".to_owned(),
+        };
         chrome.buffer.extend_from_slice(head.as_bytes());
         for capture in captures.iter() {
             let pid = capture.pid;
@@ -82,7 +122,9 @@ impl<Sink: Write> Chrome<Sink> {
             chrome.push_line(&json!({
                 "ph": "M", "name": "process_sort_index", "pid": pid, "args": {"sort_index": capture.index},
             }));
-            chrome.name_track(pid, CAPTURE_TID, "capture (host-observed)", 0);
+            if !extras.no_marks {
+                chrome.name_track(pid, CAPTURE_TID, marks::TRACK, 0);
+            }
         }
         chrome
     }
@@ -96,7 +138,11 @@ impl<Sink: Write> Writer for Chrome<Sink> {
         let end_ns = event.end_ns().min(SHOWN_NS_MAX);
         let place = self.place(capture, event.lane, start_ns, Some(end_ns));
 
-        let process = &self.processes[capture.index];
+        let process = &mut self.processes[capture.index];
+        if !self.extras.no_counters {
+            let rates = &mut process.copy_rates;
+            rates.add(event.lane, start_ns, end_ns, event.copied_bytes);
+        }
         let line = &mut self.buffer;
         line.extend_from_slice(b",\n{\"ph\":\"X\",\"cat\":\"hrx.host-observed\",\"name\":\"");
         self.names.push(line, capture, event.label_id);
@@ -109,6 +155,14 @@ impl<Sink: Write> Writer for Chrome<Sink> {
         push_microseconds(line, start_ns);
         line.extend_from_slice(b",\"dur\":");
         push_microseconds(line, end_ns - start_ns);
+        if event.failed && !self.extras.no_colors {
+            line.extend_from_slice(b",\"cname\":\"terrible\"");
+        }
+        if !self.extras.no_flows
+            && let Some(link) = self.flows.link(capture, event.correlation_id, start_ns)
+        {
+            push_link(line, link);
+        }
         line.extend_from_slice(b",\"args\":{\"lane\":");
         push_integer(line, u64::from(event.lane));
         line.extend_from_slice(b",\"copied_bytes\":");
@@ -153,15 +207,35 @@ impl<Sink: Write> Writer for Chrome<Sink> {
     /// Writes what was running, the marks, and everything there is to say of the captures.
     fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
         for (capture, outcome) in captures.iter().zip(outcomes) {
-            self.open_regions(
-                capture,
-                &outcome.report.open_regions,
-                outcome.report.last_ns,
-            );
-            self.marks(capture, &outcome.report);
+            self.open_regions(capture, outcome);
+            if !self.extras.no_marks {
+                for mark in marks::of(captures, capture, outcome) {
+                    self.mark(
+                        INSTANT,
+                        capture.pid,
+                        CAPTURE_TID,
+                        mark.at_ns,
+                        &mark.name,
+                        &mark.args,
+                    );
+                }
+            }
+            self.counters(capture);
+        }
+        let merged = Merged::new(captures, outcomes);
+        if self.form == Form::Array {
+            let origin = captures.origin();
+            let last_ns = outcomes.iter().map(Outcome::last_shown_ns);
+            let mut facts = serde_json::to_value(&merged)?;
+            facts["measurement"] = MEASUREMENT.into();
+            let name = "metadata of the whole trace (host-observed)";
+            let last_ns = last_ns.max().unwrap_or_default();
+            self.mark(INSTANT, origin.pid, CAPTURE_TID, last_ns, name, &facts);
+            self.buffer.extend_from_slice(b"\n]\n");
+            return self.flush();
         }
         self.buffer.extend_from_slice(b"\n],");
-        let facts = serde_json::to_string(&Merged::new(captures, outcomes))?;
+        let facts = serde_json::to_string(&merged)?;
         // The same members at the top level and inside `metadata`.
         let members = &facts[1..facts.len() - 1];
         self.buffer.extend_from_slice(members.as_bytes());
@@ -180,8 +254,9 @@ impl<Sink: Write> Followed for Chrome<Sink> {
 }
 
 impl<Sink: Write> Chrome<Sink> {
-    /// `open` from the oldest to the newest.
-    fn open_regions(&mut self, capture: &Capture, open: &[OpenRegion], last_ns: u64) {
+    fn open_regions(&mut self, capture: &Capture, outcome: &Outcome) {
+        // From the oldest to the newest.
+        let open = &outcome.report.open_regions;
         // The newest is placed first, so that those that began before it can go around it. They are written oldest first, for within a
         // track chrome://tracing wants beginnings in order.
         let mut places: Vec<Place> = open
@@ -207,7 +282,7 @@ impl<Sink: Write> Chrome<Sink> {
                 "lane": region.lane,
                 "copied_bytes": Exact(region.copied_bytes),
                 "unfinished": true,
-                "running_ns": Exact(last_ns.saturating_sub(region.start_ns)),
+                "running_ns": Exact(outcome.report.last_ns.saturating_sub(region.start_ns)),
                 "thread_id": region.thread_id,
             });
             if region.correlation_id != 0 {
@@ -223,67 +298,44 @@ impl<Sink: Write> Chrome<Sink> {
         places.dedup_by_key(|place| place.tid);
         for place in places {
             self.mark(
+                LAST_SLICE,
                 capture.pid,
                 place.tid,
-                last_ns,
-                "unfinished at the last known moment (host-observed)",
-                json!({}),
+                outcome.last_shown_ns(),
+                marks::unfinished(outcome),
+                &json!({}),
             );
         }
     }
 
-    /// On the capture's own track: where its events begin, what is missing, how it ended.
-    fn marks(&mut self, capture: &Capture, report: &Report) {
-        let pid = capture.pid;
-        let overwritten = report.account.overwritten;
-        let begin = match overwritten {
-            0 => "begin: nothing older was overwritten (host-observed)".to_owned(),
-            1 => "begin: 1 older event overwritten (host-observed)".to_owned(),
-            _ => format!("begin: {overwritten} older events overwritten (host-observed)"),
-        };
-        let begin_ns = report.first_ns.unwrap_or_default();
-        self.mark(
-            pid,
-            CAPTURE_TID,
-            begin_ns,
-            &begin,
-            json!({"overwritten": Exact(overwritten)}),
-        );
-        if capture.trace.identity().ring_count > 1 && overwritten > 0 {
-            let complete =
-                "complete: from here on nothing was overwritten in any ring (host-observed)";
-            self.mark(
-                pid,
-                CAPTURE_TID,
-                report.complete_since_ns,
-                complete,
-                json!({}),
-            );
+    /// How fast each lane copied.
+    fn counters(&mut self, capture: &Capture) {
+        let rates = std::mem::take(&mut self.processes[capture.index].copy_rates);
+        for (lane, samples) in rates.samples() {
+            let name = copy_rate_name(lane);
+            for sample in samples {
+                let mut at = Vec::new();
+                push_microseconds(&mut at, sample.at_ns.min(SHOWN_NS_MAX));
+                self.buffer.extend_from_slice(b",\n{\"ph\":\"C\",\"ts\":");
+                self.buffer.extend_from_slice(&at);
+                self.buffer.push(b',');
+                self.push_members(&json!({
+                    "name": name, "cat": "hrx.host-observed", "pid": capture.pid,
+                    "args": {"GB/s": sample.gigabytes_per_second},
+                }));
+            }
         }
-        if let Some(losses) = losses_text(report) {
-            let losses = format!("losses: {losses} (host-observed)");
-            self.mark(pid, CAPTURE_TID, report.last_ns, &losses, json!({}));
-        }
-        let end = format!("end: {} (host-observed)", ending_text(report.ending));
-        self.mark(
-            pid,
-            CAPTURE_TID,
-            report.last_ns,
-            &end,
-            json!({"ending": report.ending}),
-        );
     }
 
-    fn mark(&mut self, pid: u32, tid: u32, at_ns: u64, name: &str, args: Value) {
-        let mut at = Vec::new();
-        push_microseconds(&mut at, at_ns.min(SHOWN_NS_MAX));
-        self.buffer
-            .extend_from_slice(b",\n{\"ph\":\"i\",\"s\":\"t\",\"ts\":");
-        self.buffer.extend_from_slice(&at);
+    fn mark(&mut self, kind: &str, pid: u32, tid: u32, at_ns: u64, name: &str, args: &Value) {
+        self.buffer.extend_from_slice(b",\n{");
+        self.buffer.extend_from_slice(kind.as_bytes());
+        self.buffer.extend_from_slice(b",\"ts\":");
+        push_microseconds(&mut self.buffer, at_ns.min(SHOWN_NS_MAX));
         self.buffer.push(b',');
-        let rest =
-            json!({"name": name, "cat": MARK, "pid": pid, "tid": tid, "args": args}).to_string();
-        self.buffer.extend_from_slice(&rest.as_bytes()[1..]);
+        self.push_members(
+            &json!({"name": name, "cat": marks::CATEGORY, "pid": pid, "tid": tid, "args": args}),
+        );
     }
 
     fn place(&mut self, capture: &Capture, lane: u32, start_ns: u64, end_ns: Option<u64>) -> Place {
@@ -293,11 +345,12 @@ impl<Sink: Write> Chrome<Sink> {
             let sub_lane = place.sub_lane as u64;
             let sort_index =
                 (u64::from(lane) + 1) * SORTED_SUB_LANES + sub_lane.min(SORTED_SUB_LANES - 1);
-            let name = match sub_lane {
-                0 => lane_name(lane),
-                _ => format!("{} ({})", lane_name(lane), sub_lane + 1),
-            };
-            self.name_track(capture.pid, place.tid, &name, sort_index);
+            self.name_track(
+                capture.pid,
+                place.tid,
+                &track_name(lane, place.sub_lane),
+                sort_index,
+            );
         }
         place
     }
@@ -315,6 +368,12 @@ impl<Sink: Write> Chrome<Sink> {
     fn push_line(&mut self, event: &Value) {
         self.buffer.extend_from_slice(b",\n");
         self.push_json(event);
+    }
+
+    /// The rest of an object that has been begun.
+    fn push_members(&mut self, value: &Value) {
+        self.buffer
+            .extend_from_slice(&value.to_string().as_bytes()[1..]);
     }
 
     fn push_json(&mut self, value: &Value) {
@@ -336,54 +395,34 @@ pub fn lane_name(lane: u32) -> String {
     }
 }
 
-/// The names of events as they stand between quotes, escaped once for each label.
-#[derive(Default)]
-struct Names {
-    /// By capture and label id: a table has at most 2^18 ids that can be believed, and only those are kept.
-    escaped: Vec<Vec<Option<Box<[u8]>>>>,
-    escaped_bytes: usize,
-}
-
-impl Names {
-    #[inline]
-    fn push(&mut self, line: &mut Vec<u8>, capture: &Capture, label_id: u32) {
-        let of_capture = self.escaped.get(capture.index);
-        match of_capture.and_then(|names| names.get(label_id as usize)) {
-            Some(Some(name)) => line.extend_from_slice(name),
-            _ => self.escape(line, capture, label_id),
-        }
-    }
-
-    #[cold]
-    fn escape(&mut self, line: &mut Vec<u8>, capture: &Capture, label_id: u32) {
-        let trace = &capture.trace;
-        let (name, keep) = match trace.label(label_id) {
-            Label::Text("") => (UNLABELLED.into(), true),
-            Label::Unreadable => (trace.name(label_id), false),
-            Label::Text(_) | Label::None => (trace.name(label_id), true),
-        };
-        let quoted = Value::from(format!("{name} (host-observed)")).to_string();
-        let escaped = &quoted.as_bytes()[1..quoted.len() - 1];
-        line.extend_from_slice(escaped);
-        if keep {
-            if self.escaped_bytes + escaped.len() > NAMES_BYTES_MAX {
-                self.escaped.clear();
-                self.escaped_bytes = 0;
-            }
-            grown(&mut self.escaped, capture.index, Vec::new());
-            let names = &mut self.escaped[capture.index];
-            grown(names, label_id as usize, None);
-            names[label_id as usize] = Some(escaped.into());
-            self.escaped_bytes += escaped.len();
-        }
+/// What a track of a lane is called.
+pub fn track_name(lane: u32, sub_lane: usize) -> String {
+    match sub_lane {
+        0 => lane_name(lane),
+        _ => format!("{} ({})", lane_name(lane), sub_lane + 1),
     }
 }
 
-/// Makes the list long enough to have that index.
-fn grown<T: Clone>(list: &mut Vec<T>, index: usize, empty: T) {
-    if list.len() <= index {
-        list.resize(index + 1, empty);
-    }
+/// What the counter of a lane is called, without the unit.
+pub fn copy_rate_name(lane: u32) -> String {
+    format!("{} copy rate (host-observed)", lane_name(lane))
+}
+
+/// A region's name as it stands between quotes, up to what the region itself adds.
+fn escape(name: &str, line: &mut Vec<u8>) {
+    let quoted = Value::from(format!("{name} (host-observed)")).to_string();
+    line.extend_from_slice(&quoted.as_bytes()[1..quoted.len() - 1]);
+}
+
+/// The region's place among those of its correlation id.
+#[inline]
+fn push_link(line: &mut Vec<u8>, link: Link) {
+    line.extend_from_slice(b",\"bind_id\":\"");
+    push_integer(line, link.chain);
+    line.extend_from_slice(match link.continues {
+        false => b"\",\"flow_out\":true",
+        true => b"\",\"flow_in\":true,\"flow_out\":true",
+    });
 }
 
 /// A number that a double holds exactly, or a string.
@@ -421,19 +460,20 @@ fn push_microseconds(line: &mut Vec<u8>, ns: u64) {
 mod tests {
     use std::collections::BTreeMap;
 
-    use hrx_trace_format::{Geometry, OpenRecord, Record};
+    use hrx_trace_format::{Geometry, OpenRecord, Record, UNLABELLED};
     use proptest::prelude::*;
 
     use super::{Chrome, *};
     use crate::capture::{Capture, region, running};
-    use crate::format;
+    use crate::format::write_everything;
+    use crate::names::NAMES_BYTES_MAX;
     use hrx_trace_reader::Trace;
 
     fn convert(capture: &Capture) -> (Captures, Vec<u8>) {
         let captures = Captures::of_bytes([capture.bytes()]);
         let mut document = Vec::new();
-        let chrome = Chrome::new(&captures, &mut document);
-        format::write_all(&captures, chrome, true).expect("memory");
+        let chrome = Chrome::new(&captures, Extras::default(), &mut document);
+        write_everything(&captures, chrome);
         (captures, document)
     }
 
@@ -443,10 +483,21 @@ mod tests {
 
     fn of_phase<'a>(document: &'a Value, phase: &str) -> Vec<&'a Value> {
         let events = document["traceEvents"].as_array().expect("an array");
-        events.iter().filter(|event| event["ph"] == phase).collect()
+        let regions = events
+            .iter()
+            .filter(|event| event["cat"] != marks::CATEGORY);
+        regions.filter(|event| event["ph"] == phase).collect()
     }
 
-    /// The plain writer: the completed regions of a document as values, field by field.
+    fn marks(document: &Value) -> Vec<&Value> {
+        let events = document["traceEvents"].as_array().expect("an array");
+        events
+            .iter()
+            .filter(|event| event["cat"] == marks::CATEGORY)
+            .collect()
+    }
+
+    /// The plain writer: the completed regions of a document as values, field by field. Its chains forget nothing.
     fn plainly(trace: &Trace) -> Vec<Value> {
         let several_rings = trace.identity().ring_count > 1;
         let exact = |value: u64| match value > 1 << 53 {
@@ -457,7 +508,9 @@ mod tests {
             let text = format!("{}.{:03}", ns / 1_000, ns % 1_000);
             serde_json::from_str(&text).expect("a number")
         };
-        let mut lanes = Lanes::new();
+        let mut lanes = Lanes::new(Times::Microseconds);
+        let mut chains: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+        let mut chain_count = 0;
         trace
             .events()
             .map(|event| {
@@ -465,7 +518,7 @@ mod tests {
                 let end_ns = event.end_ns().min(1 << 62);
                 let label = match trace.name(event.label_id) {
                     name if name.is_empty() => UNLABELLED.to_owned(),
-                    name => name.into_owned(),
+                    name => name.replace('\0', "␀"),
                 };
                 let failed = if event.failed { " [failed]" } else { "" };
                 let mut args = BTreeMap::from([
@@ -495,7 +548,7 @@ mod tests {
                 add(event.saturated, "saturated", json!(true));
                 add(cut, "start_ns", exact(event.start_ns));
                 add(cut, "duration_ns", exact(event.duration_ns));
-                json!({
+                let mut region = json!({
                     "ph": "X",
                     "cat": "hrx.host-observed",
                     "name": format!("{label} (host-observed){failed}"),
@@ -504,7 +557,28 @@ mod tests {
                     "ts": microseconds(start_ns),
                     "dur": microseconds(end_ns - start_ns),
                     "args": args,
-                })
+                });
+                if event.failed {
+                    region["cname"] = json!("terrible");
+                }
+                if event.correlation_id != 0 {
+                    let known = chains.get(&event.correlation_id);
+                    let continued = known.filter(|(_, begun_ns)| *begun_ns <= start_ns);
+                    let chain = match continued {
+                        Some((chain, _)) => {
+                            region["flow_in"] = json!(true);
+                            *chain
+                        }
+                        None => {
+                            chain_count += 1;
+                            chain_count
+                        }
+                    };
+                    region["flow_out"] = json!(true);
+                    region["bind_id"] = json!(chain.to_string());
+                    chains.insert(event.correlation_id, (chain, start_ns));
+                }
+                region
             })
             .collect()
     }
@@ -528,7 +602,7 @@ mod tests {
                 Record {
                     label_id,
                     copied_bytes,
-                    correlation_id: if flags & 4 == 0 { 0 } else { correlation_id },
+                    correlation_id: [0, 1, 2, correlation_id][usize::from(flags >> 2 & 3)],
                     thread_id,
                     status,
                     flags,
@@ -620,14 +694,18 @@ mod tests {
 {"args":{"sort_index":0},"name":"thread_sort_index","ph":"M","pid":4242,"tid":999999999},
 {"args":{"name":"compute"},"name":"thread_name","ph":"M","pid":4242,"tid":2},
 {"args":{"sort_index":2048},"name":"thread_sort_index","ph":"M","pid":4242,"tid":2},
-{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed)","pid":4242,"tid":2,"ts":1.000,"dur":2.345,"args":{"lane":1,"copied_bytes":"1152921504606846976","failed":false,"correlation_id":7,"thread_id":99,"sequence":2}},
+{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed)","pid":4242,"tid":2,"ts":1.000,"dur":2.345,"bind_id":"1","flow_out":true,"args":{"lane":1,"copied_bytes":"1152921504606846976","failed":false,"correlation_id":7,"thread_id":99,"sequence":2}},
 {"args":{"name":"compute (2)"},"name":"thread_name","ph":"M","pid":4242,"tid":1001000001},
 {"args":{"sort_index":2049},"name":"thread_sort_index","ph":"M","pid":4242,"tid":1001000001},
-{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed) [failed]","pid":4242,"tid":1001000001,"ts":2.000,"dur":4.000,"args":{"lane":1,"copied_bytes":0,"failed":true,"status":5,"thread_id":99,"sequence":3}},
+{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed) [failed]","pid":4242,"tid":1001000001,"ts":2.000,"dur":4.000,"cname":"terrible","args":{"lane":1,"copied_bytes":0,"failed":true,"status":5,"thread_id":99,"sequence":3}},
 {"ph":"B","cat":"hrx.host-observed","name":"gemm (host-observed) [unfinished]","pid":4242,"tid":2,"ts":6.500,"args":{"copied_bytes":0,"correlation_id":8,"lane":1,"running_ns":0,"thread_id":99,"unfinished":true}},
-{"ph":"i","s":"t","ts":6.500,"args":{},"cat":"hrx.capture.host-observed","name":"unfinished at the last known moment (host-observed)","pid":4242,"tid":2},
+{"ph":"X","dur":0.000,"ts":6.500,"args":{},"cat":"hrx.capture.host-observed","name":"unfinished at the last known moment (host-observed)","pid":4242,"tid":2},
 {"ph":"i","s":"t","ts":1.000,"args":{"overwritten":1},"cat":"hrx.capture.host-observed","name":"begin: 1 older event overwritten (host-observed)","pid":4242,"tid":999999999},
-{"ph":"i","s":"t","ts":6.500,"args":{"ending":"writer-died"},"cat":"hrx.capture.host-observed","name":"end: the writer died; this is the last moment known (host-observed)","pid":4242,"tid":999999999}"#
+{"ph":"i","s":"t","ts":6.500,"args":{"ending":"writer-died"},"cat":"hrx.capture.host-observed","name":"end: the writer died; this is the last moment known (host-observed)","pid":4242,"tid":999999999},
+{"ph":"C","ts":0.000,"args":{"GB/s":11523069409050.309},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
+{"ph":"C","ts":1.024,"args":{"GB/s":491650961452813.2},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
+{"ph":"C","ts":3.072,"args":{"GB/s":131074914527947.27},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
+{"ph":"C","ts":4.096,"args":{"GB/s":0.0},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242}"#
         );
         // The same facts at the top level and in `metadata`, every key once.
         let whole = parse(text.as_bytes());
@@ -676,7 +754,7 @@ mod tests {
             ]
         );
         // Each track of an unfinished region reaches to the last moment.
-        let marks = of_phase(&document, "i");
+        let marks = marks(&document);
         let tids: Vec<_> = marks
             .iter()
             .filter_map(|mark| mark["tid"].as_u64())
@@ -691,7 +769,7 @@ mod tests {
         capture.counters.rejected = 1_234;
         let (_, document) = convert(&capture);
         let document = parse(&document);
-        let marks = of_phase(&document, "i");
+        let marks = marks(&document);
         let names: Vec<_> = marks
             .iter()
             .filter_map(|mark| mark["name"].as_str())
@@ -723,7 +801,7 @@ mod tests {
             .collect();
         assert_eq!(rings, [0, 1]);
         assert_eq!(document["rings"][1]["overwritten"], 1);
-        let complete = of_phase(&document, "i")[1];
+        let complete = marks(&document)[1];
         assert_eq!(complete["ts"], 3.5);
         assert_eq!(
             complete["name"],
@@ -750,15 +828,14 @@ mod tests {
         }
         let captures = Captures::of_bytes([capture.bytes()]);
         let mut document = Vec::new();
-        let mut chrome = Chrome::new(&captures, &mut document);
+        let mut chrome = Chrome::new(&captures, Extras::default(), &mut document);
         for event in captures[0].trace.events() {
             chrome.event(&captures[0], &event).expect("memory");
-            let kept = chrome.names.escaped.iter().flatten().flatten();
-            assert!(kept.map(|name| name.len()).sum::<usize>() <= NAMES_BYTES_MAX);
+            assert!(chrome.names.kept_bytes() <= NAMES_BYTES_MAX);
         }
         let report = captures[0].trace.report();
         chrome
-            .finish(&captures, &[Outcome { report }])
+            .finish(&captures, &[Outcome::new(report)])
             .expect("memory");
         let document = parse(&document);
         for (i, event) in of_phase(&document, "X").iter().enumerate() {

@@ -8,30 +8,50 @@ use clap::error::ErrorKind;
 use clap::{ArgGroup, CommandFactory, Parser, ValueEnum};
 
 use crate::answers::Answers;
+use crate::extras::Extras;
+use crate::filter::Selection;
+use crate::inputs::EXTENSION;
+use crate::output::Manner;
 
-/// Turn a .hrxt capture of host-observed regions into a trace that viewers open
+/// Turn .hrxt captures of host-observed regions into a trace that viewers open
 ///
 /// Reads a capture while its program records, after it has finished, and after it was killed; never changes it.
 /// All times are host-observed: driver and scheduling overhead are in them, and they are never device timestamps.
 ///
 /// Open the JSON in Perfetto (ui.perfetto.dev), chrome://tracing or speedscope.
+///
+/// Several captures become one trace: a process each, aligned by the monotonic clock where they are of one boot, else by wall time.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true, after_help = AFTER_HELP)]
 #[command(group(ArgGroup::new("reported").args(["info", "summary"])))]
 pub struct Arguments {
-    /// The capture to read
-    pub file: PathBuf,
+    /// The captures to read; of a directory, its *.hrxt files
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
 
-    /// Write to OUT instead of the standard output; it appears only once it is whole
+    /// Write to OUT instead of the standard output; it appears only once it is whole. Its name tells the format: .json, .pftrace, .jsonl, .csv, .html; .gz behind it compresses
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
 
-    /// What to write
-    #[arg(long, value_enum, default_value_t = Format::Chrome)]
-    pub format: Format,
+    /// What to write, whatever OUT is called [default: chrome]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+
+    /// Write while the program records, until it finishes or dies, or until Ctrl-C. OUT grows in its place
+    ///
+    /// Every event is written within a fifth of a second. What the program overwrites before it can be read is counted. The JSON is an array of events
+    /// then: Perfetto opens it at any moment, also before it is closed.
+    #[arg(long)]
+    pub follow: bool,
+
+    #[command(flatten)]
+    pub selection: Selection,
+
+    #[command(flatten)]
+    pub extras: Extras,
 
     /// Say who recorded, how the capture ended, what is missing and what was running, instead of converting
-    #[arg(long, conflicts_with_all = ["format", "output", "check"])]
+    #[arg(long, conflicts_with_all = ["format", "output", "check", "follow", "Selection"])]
     pub info: bool,
 
     /// With --info or --summary: as JSON
@@ -39,7 +59,7 @@ pub struct Arguments {
     pub json: bool,
 
     /// Say in one line, and by the exit code, whether the capture is intact, instead of converting
-    #[arg(long, conflicts_with_all = ["format", "output"])]
+    #[arg(long, conflicts_with_all = ["format", "output", "follow", "Selection"])]
     pub check: bool,
 
     #[command(flatten)]
@@ -51,42 +71,126 @@ pub struct Arguments {
 pub enum Format {
     /// Chrome's trace JSON, for Perfetto, chrome://tracing and speedscope
     Chrome,
-    /// The document of the in-memory tracer, byte for byte, for scripts that read it
+    /// Perfetto's own format: a quarter of the size, exact at any time
+    Perfetto,
+    /// A JSON object a line, for scripts and query engines
+    Jsonl,
+    /// The same columns as comma-separated values
+    Csv,
+    /// A page for any browser, without a network: timeline, tables and pictures
+    Html,
+    /// The document of the in-memory tracer, byte for byte, for scripts that read it; of one capture
     Seed,
 }
 
 const AFTER_HELP: &str = "\
 Examples:
   hrx-convert run.hrxt -o run.json        to open in a viewer
-  hrx-convert run.hrxt | gzip > run.json.gz
+  hrx-convert run.hrxt -o run.json.gz     the same, compressed
+  hrx-convert rank*.hrxt -o run.pftrace   all ranks on one timeline, in Perfetto's own format
+  hrx-convert run.hrxt -o report.html     a page: timeline, tables and pictures, offline
+  hrx-convert run.hrxt --last 2s --lane compute,NPU --label 'gemm*' -o end.json
+  hrx-convert --follow run.hrxt -o run.json
   hrx-convert --summary run.hrxt          what was running when it died, what was slow, what failed?
   hrx-convert --info run.hrxt             who recorded, how it ended, what is missing
   hrx-convert --check run.hrxt && echo intact
 
 Exit codes:
   0  done; with --check: intact, and finished or still recording
-  1  the file cannot be read or is no trace, or the output cannot be written
+  1  nothing can be read, or the output cannot be written
   2  the command line is wrong
   3  with --check: intact, but the writer died
-  4  with --check: damaged, or with torn records";
+  4  with --check: damaged, or with torn records
+  5  of several files, some cannot be read; the others are done
+With --check and several files: the largest of their codes.";
+
+/// What the name of an output asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Named {
+    format: Format,
+    gzip: bool,
+}
+
+impl Named {
+    fn new(output: Option<&Path>) -> Self {
+        let name = output.and_then(Path::file_name).unwrap_or_default();
+        let name = name.to_string_lossy().to_ascii_lowercase();
+        let (name, gzip) = match name.strip_suffix(".gz") {
+            Some(name) => (name, true),
+            None => (name.as_str(), false),
+        };
+        let format = match Path::new(name).extension().and_then(|end| end.to_str()) {
+            Some("pftrace" | "perfetto-trace") => Format::Perfetto,
+            Some("jsonl" | "ndjson") => Format::Jsonl,
+            Some("csv") => Format::Csv,
+            Some("html" | "htm") => Format::Html,
+            _ => Format::Chrome,
+        };
+        Self { format, gzip }
+    }
+}
 
 impl Arguments {
     /// Parses the command line; leaves with exit code 2 if it is wrong.
     pub fn parse_and_validate() -> Self {
         let arguments = Self::parse();
-        if let Some(output) = &arguments.output
-            && same_file(&arguments.file, output)
-        {
-            let message = format!(
-                "OUT is FILE itself ({}), which is never changed",
-                output.display()
-            );
-            Self::command()
-                .error(ErrorKind::ValueValidation, message)
-                .exit();
+        if arguments.follow && arguments.format() == Format::Seed {
+            leave("the document of the in-memory tracer begins with how many events were dropped, which --follow cannot know".into());
+        }
+        if arguments.follow && arguments.format() == Format::Html {
+            leave("the page is made of the whole capture, which --follow does not wait for".into());
         }
         arguments
     }
+
+    /// Leaves with exit code 2 if the command line is wrong for these files.
+    pub fn validate(&self, files: &[PathBuf]) {
+        if let Some(output) = &self.output
+            && files.iter().any(|file| same_file(file, output))
+        {
+            leave(format!(
+                "OUT is FILE itself ({}), which is never changed",
+                output.display()
+            ));
+        }
+        // As when the shell expands `-o *.hrxt`: the trace of the last crash would be gone.
+        if let Some(output) = &self.output
+            && output.extension().is_some_and(|end| end == EXTENSION)
+        {
+            leave(format!(
+                "OUT is called like a capture ({}), and those are never written",
+                output.display()
+            ));
+        }
+        if files.len() > 1 && self.format() == Format::Seed {
+            leave(format!(
+                "the document of the in-memory tracer has no place for {} captures",
+                files.len()
+            ));
+        }
+    }
+
+    fn named(&self) -> Named {
+        Named::new(self.output.as_deref())
+    }
+
+    pub fn format(&self) -> Format {
+        self.format.unwrap_or(self.named().format)
+    }
+
+    pub fn manner(&self) -> Manner {
+        Manner {
+            gzip: self.named().gzip,
+            grows: self.follow,
+            warns: self.format() == Format::Chrome,
+        }
+    }
+}
+
+fn leave(message: String) -> ! {
+    Arguments::command()
+        .error(ErrorKind::ValueValidation, message)
+        .exit()
 }
 
 /// Whether both names lead to one file.
@@ -102,5 +206,29 @@ mod tests {
     #[test]
     fn the_command_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn what_a_name_asks_for() {
+        let named = |name: &str| {
+            let named = Named::new(Some(Path::new(name)));
+            (named.format, named.gzip)
+        };
+        assert_eq!(named("run.json"), (Format::Chrome, false));
+        assert_eq!(named("a.csv/run.JSON.GZ"), (Format::Chrome, true));
+        assert_eq!(named("out"), (Format::Chrome, false));
+        assert_eq!(named("out.gz"), (Format::Chrome, true));
+        for (end, format) in [
+            ("pftrace", Format::Perfetto),
+            ("perfetto-trace", Format::Perfetto),
+            ("jsonl", Format::Jsonl),
+            ("ndjson", Format::Jsonl),
+            ("csv", Format::Csv),
+            ("html", Format::Html),
+        ] {
+            assert_eq!(named(&format!("run.{end}")), (format, false));
+            assert_eq!(named(&format!("run.{end}.gz")), (format, true));
+        }
+        assert_eq!(Named::new(None).format, Format::Chrome);
     }
 }

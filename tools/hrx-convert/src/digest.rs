@@ -14,7 +14,6 @@ use crate::chrome::lane_name;
 use crate::facts::{Exact, Facts};
 use crate::format::Outcome;
 use crate::statistics::{Figures, Label, Lane, Measures, Statistics};
-use crate::words::span_ns;
 
 /// Steps of a histogram to a doubling of the duration.
 const STEPS: u32 = 4;
@@ -35,9 +34,12 @@ pub struct Digest<'capture> {
     pub shift_ns: Exact,
     #[serde(flatten)]
     pub facts: Facts<'capture>,
+    /// With a filter: the events and the open regions that it left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filtered_out: Option<[Exact; 2]>,
     /// The last moment known, by the calendar: RFC 3339, UTC; null: outside the calendar.
     pub ended: Option<String>,
-    /// From the first beginning to the last moment known.
+    /// From the first beginning to the last moment known, or to the end of the window that was asked for and of what reaches beyond it.
     pub span_ns: Exact,
     /// All regions; `busy_ns` is the time in which any of them ran.
     pub regions: Row,
@@ -151,8 +153,10 @@ impl Gather {
         self.0
             .into_iter()
             .zip(outcomes)
-            .map(|(statistics, Outcome { report, .. })| {
-                statistics.finish(&report.open_regions, report.last_ns)
+            .map(|(statistics, outcome)| {
+                let report = &outcome.report;
+                let end_ns = outcome.last_shown_ns();
+                statistics.finish(&report.open_regions, report.last_ns, end_ns)
             })
             .collect()
     }
@@ -190,8 +194,11 @@ impl<'capture> Digest<'capture> {
         let open = &report.open_regions;
         let of = Whole {
             trace,
-            span_ns: span_ns(report),
+            span_ns: report.first_ns.map_or(0, |first_ns| {
+                end_ns(outcome, figures).saturating_sub(first_ns)
+            }),
             last_ns: report.last_ns,
+            end_ns: end_ns(outcome, figures),
         };
         let ended_ns = i128::from(trace.identity().epoch_realtime_ns)
             + i128::from(report.last_ns.saturating_sub(capture.shift_ns));
@@ -250,6 +257,9 @@ impl<'capture> Digest<'capture> {
             file: capture.path.display().to_string(),
             shift_ns: Exact(capture.shift_ns),
             facts: Facts::new(trace, report),
+            filtered_out: outcome
+                .is_filtered
+                .then_some([outcome.filtered_out, outcome.open_filtered_out].map(Exact)),
             ended: jiff::Timestamp::from_nanosecond(ended_ns)
                 .ok()
                 .map(|ended| format!("{ended:.9}")),
@@ -277,11 +287,18 @@ impl<'capture> Digest<'capture> {
     }
 }
 
+/// The last moment known, or the end of the window that was asked for and of what reaches beyond it.
+fn end_ns(outcome: &Outcome, figures: &Figures) -> u64 {
+    outcome.last_shown_ns().max(figures.latest_ns)
+}
+
 /// What the figures of a capture are set against.
 struct Whole<'trace> {
     trace: &'trace Trace,
     span_ns: u64,
     last_ns: u64,
+    /// Where the span ends.
+    end_ns: u64,
 }
 
 impl Whole<'_> {
@@ -326,7 +343,7 @@ impl Whole<'_> {
         GapDigest {
             start_ns: Exact(start_ns),
             duration_ns: Exact(duration_ns),
-            to_the_end: start_ns.saturating_add(duration_ns) >= self.last_ns,
+            to_the_end: start_ns.saturating_add(duration_ns) >= self.end_ns,
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hrx_trace_reader::{Account, Ending, Report, Trace};
 use serde::{Serialize, Serializer};
 
-use crate::captures::{Alignment, Captures};
+use crate::captures::{Alignment, Capture, Captures};
 use crate::chrome::lane_name;
 use crate::format::Outcome;
 
@@ -16,6 +16,10 @@ pub struct Exact(pub u64);
 impl Exact {
     /// The last integer before doubles begin to skip some.
     pub const NUMBER_MAX: u64 = 1 << 53;
+
+    fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
 }
 
 impl Serialize for Exact {
@@ -37,6 +41,9 @@ pub struct Tickets {
     pub skipped: Exact,
     pub in_flight: Exact,
     pub overtaken: Exact,
+    /// Where the reading began late.
+    #[serde(skip_serializing_if = "Exact::is_zero")]
+    pub not_read: Exact,
 }
 
 /// The account of the whole capture.
@@ -119,12 +126,13 @@ impl From<&Account> for Tickets {
             skipped: Exact(account.skipped),
             in_flight: Exact(account.in_flight),
             overtaken: Exact(account.overtaken),
+            not_read: Exact(account.not_read),
         }
     }
 }
 
 impl Totals {
-    fn sum<'report>(reports: impl Iterator<Item = &'report Report> + Clone) -> Self {
+    pub fn sum<'report>(reports: impl Iterator<Item = &'report Report> + Clone) -> Self {
         let account: Account = reports.clone().map(|report| report.account).sum();
         let sum =
             |of: fn(&Report) -> u64| Exact(reports.clone().map(of).fold(0, u64::saturating_add));
@@ -202,7 +210,7 @@ impl<'trace> Facts<'trace> {
 #[serde(untagged)]
 pub enum Merged<'trace> {
     /// Of one capture: its facts.
-    One(Box<Facts<'trace>>),
+    One(Box<Shown<'trace>>),
     /// Of several: the totals, and the facts of each, all times on the common timeline.
     Several {
         dropped_events: Exact,
@@ -223,13 +231,35 @@ pub struct Part<'trace> {
     /// The capture's start on the timeline.
     pub shift_ns: Exact,
     #[serde(flatten)]
+    pub shown: Shown<'trace>,
+}
+
+/// A capture's facts, and what a filter left out of it.
+#[derive(Debug, Serialize)]
+pub struct Shown<'trace> {
+    #[serde(flatten)]
     pub facts: Facts<'trace>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filtered_out: Option<Exact>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_filtered_out: Option<Exact>,
+}
+
+impl<'trace> Shown<'trace> {
+    fn new(capture: &'trace Capture, outcome: &Outcome) -> Self {
+        let said = |count| outcome.is_filtered.then_some(Exact(count));
+        Self {
+            facts: Facts::new(&capture.trace, &outcome.report),
+            filtered_out: said(outcome.filtered_out),
+            open_filtered_out: said(outcome.open_filtered_out),
+        }
+    }
 }
 
 impl<'trace> Merged<'trace> {
     pub fn new(captures: &'trace Captures, outcomes: &[Outcome]) -> Self {
         if let ([outcome], 1) = (outcomes, captures.len()) {
-            return Self::One(Box::new(Facts::new(&captures[0].trace, &outcome.report)));
+            return Self::One(Box::new(Shown::new(&captures[0], outcome)));
         }
         let account = Totals::sum(outcomes.iter().map(|outcome| &outcome.report));
         Self::Several {
@@ -244,7 +274,7 @@ impl<'trace> Merged<'trace> {
                     file: capture.path.display().to_string(),
                     shown_pid: capture.pid,
                     shift_ns: Exact(capture.shift_ns),
-                    facts: Facts::new(&capture.trace, &outcome.report),
+                    shown: Shown::new(capture, outcome),
                 })
                 .collect(),
         }

@@ -9,13 +9,46 @@ use std::io;
 use hrx_trace_reader::{Event, Report};
 
 use crate::captures::{Capture, Captures};
+use crate::filter::Filter;
 use crate::progress::Watched;
 
 /// What became of one capture, all times on the common timeline.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The reader's account, and what was running.
+    /// The reader's account, and what was running; only those open regions that are shown, and from the beginning of the first region that is.
     pub report: Report,
+    /// Whether a filter was asked for: then the next two are said even if they are 0.
+    pub is_filtered: bool,
+    /// Events that could be shown, and that the filter left out.
+    pub filtered_out: u64,
+    /// Open regions that the filter left out.
+    pub open_filtered_out: u64,
+    /// Where the window ends, if that is before the capture does.
+    pub until_ns: Option<u64>,
+}
+
+impl Outcome {
+    /// What is left of a capture without a filter.
+    pub fn new(report: Report) -> Self {
+        Self {
+            report,
+            is_filtered: false,
+            filtered_out: 0,
+            open_filtered_out: 0,
+            until_ns: None,
+        }
+    }
+
+    /// The last moment that is shown: the window's end, or the last moment known.
+    pub fn last_shown_ns(&self) -> u64 {
+        self.until_ns.unwrap_or(self.report.last_ns)
+    }
+
+    /// Events that are shown.
+    pub fn shown(&self) -> u64 {
+        let recovered = self.report.account.recovered;
+        recovered.saturating_sub(self.filtered_out)
+    }
 }
 
 /// Writes one output.
@@ -33,17 +66,66 @@ pub trait Followed: Writer {
     fn flush(&mut self) -> io::Result<()>;
 }
 
+/// What a filter leaves of one capture's events, as they go by.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sieve {
+    filtered_out: u64,
+    first_ns: Option<u64>,
+}
+
+impl Sieve {
+    /// Writes the event if the filter admits it.
+    #[inline]
+    pub fn pass(
+        &mut self,
+        filter: &mut Filter,
+        writer: &mut impl Writer,
+        capture: &Capture,
+        event: &Event,
+    ) -> io::Result<()> {
+        if !filter.admits(capture, event) {
+            self.filtered_out += 1;
+            return Ok(());
+        }
+        let start_ns = event.start_ns;
+        self.first_ns = Some(self.first_ns.map_or(start_ns, |first| first.min(start_ns)));
+        writer.event(capture, event)
+    }
+
+    /// What became of the capture, once all its events have gone by.
+    pub fn outcome(self, filter: &mut Filter, capture: &Capture, report: Report) -> Outcome {
+        let mut outcome = Outcome::new(report);
+        outcome.filtered_out = self.filtered_out;
+        filter.apply(capture, &mut outcome, self.first_ns);
+        outcome
+    }
+}
+
 /// Writes all captures from their first event to their last. `quiet`: without a progress bar.
 pub fn write_all(
     captures: &Captures,
+    filter: &mut Filter,
     mut writer: impl Writer,
     quiet: bool,
 ) -> io::Result<Vec<Outcome>> {
-    let mut events = captures.events();
+    let mut sieves = vec![Sieve::default(); captures.len()];
+    let mut events = captures.events(filter.since_ns());
     for (index, event) in Watched::new(events.by_ref(), quiet) {
-        writer.event(&captures[index], &event)?;
+        sieves[index].pass(filter, &mut writer, &captures[index], &event)?;
     }
-    let outcomes = events.finish();
+    let outcomes: Vec<Outcome> = captures
+        .iter()
+        .zip(sieves)
+        .zip(events.finish())
+        .map(|((capture, sieve), report)| sieve.outcome(filter, capture, report))
+        .collect();
     writer.finish(captures, &outcomes)?;
     Ok(outcomes)
+}
+
+/// Writes all there is of the captures.
+#[cfg(test)]
+pub fn write_everything(captures: &Captures, writer: impl Writer) -> Vec<Outcome> {
+    let mut everything = Filter::new(&Default::default(), captures).expect("a filter");
+    write_all(captures, &mut everything, writer, true).expect("memory")
 }

@@ -1,13 +1,14 @@
 //! What `--info` says: the facts of a capture, as text of at most 100 columns or as JSON.
 
 use std::fmt::Display;
+use std::path::Path;
 
-use hrx_trace_reader::{MEASUREMENT, Report, Trace};
+use hrx_trace_reader::{Account, MEASUREMENT, Report, Trace};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::facts::{Facts, Open};
+use crate::facts::{Facts, Open, Totals};
 use crate::words::{account_text, counted, duration_text, ending_words, span_ns};
 
 /// No line is wider.
@@ -19,8 +20,8 @@ const LABEL_COLUMNS: usize = 48;
 /// More open regions or damaged places than this are only counted; the JSON has them all.
 const LISTED_MAX: usize = 64;
 
-/// The facts as JSON, indented, with the label.
-pub fn json(name: &impl Display, trace: &Trace, report: &Report) -> serde_json::Result<String> {
+/// The facts as JSON, indented, with the label: of one capture an object, of several an object with the totals and a list.
+pub fn json(read: &[(&Path, &Trace, Report)]) -> serde_json::Result<String> {
     #[derive(Serialize)]
     struct Labelled<'trace> {
         file: String,
@@ -28,16 +29,49 @@ pub fn json(name: &impl Display, trace: &Trace, report: &Report) -> serde_json::
         #[serde(flatten)]
         facts: Facts<'trace>,
     }
-    let labelled = Labelled {
-        file: name.to_string(),
-        measurement: MEASUREMENT,
-        facts: Facts::new(trace, report),
+    #[derive(Serialize)]
+    struct Several<'trace> {
+        measurement: &'static str,
+        account: Totals,
+        captures: Vec<Labelled<'trace>>,
+    }
+    fn labelled<'trace>(
+        (path, trace, report): &(&Path, &'trace Trace, Report),
+    ) -> Labelled<'trace> {
+        Labelled {
+            file: path.display().to_string(),
+            measurement: MEASUREMENT,
+            facts: Facts::new(trace, report),
+        }
+    }
+    let json = match read {
+        [one] => serde_json::to_string_pretty(&labelled(one)),
+        _ => serde_json::to_string_pretty(&Several {
+            measurement: MEASUREMENT,
+            account: Totals::sum(read.iter().map(|(_, _, report)| report)),
+            captures: read.iter().map(labelled).collect(),
+        }),
     };
-    serde_json::to_string_pretty(&labelled).map(|json| json + "\n")
+    json.map(|json| json + "\n")
 }
 
-/// The facts as text.
-pub fn text(name: &impl Display, trace: &Trace, report: &Report) -> String {
+/// The facts as text: a page for each capture, and the totals where there are several.
+pub fn text(read: &[(&Path, &Trace, Report)]) -> String {
+    let mut pages: Vec<String> = read
+        .iter()
+        .map(|(path, trace, report)| page(&path.display(), trace, report))
+        .collect();
+    if read.len() > 1 {
+        let mut total = Page::default();
+        total.line("total", &counted(read.len() as u64, "capture"));
+        let accounts = read.iter().map(|(_, _, report)| report.account);
+        total.identity(&accounts.sum());
+        pages.push(total.text);
+    }
+    pages.join("\n")
+}
+
+fn page(name: &impl Display, trace: &Trace, report: &Report) -> String {
     let facts = Facts::new(trace, report);
     let mut page = Page::default();
     page.line("file", &name.to_string());
@@ -155,8 +189,12 @@ impl Page {
         }
     }
 
+    fn identity(&mut self, account: &Account) {
+        self.line("events", &account_text(account));
+    }
+
     fn account(&mut self, report: &Report) {
-        self.line("events", &account_text(&report.account));
+        self.identity(&report.account);
         for (count, what) in [
             (report.rejected, "rejected: begun before the capture"),
             (

@@ -1,4 +1,4 @@
-//! `hrx-convert`: a capture into what viewers and scripts read.
+//! `hrx-convert`: captures into what viewers and scripts read.
 
 mod answers;
 mod captures;
@@ -6,25 +6,36 @@ mod check;
 mod chrome;
 mod cli;
 mod columns;
+mod copy_rates;
 mod digest;
+mod extras;
 mod facts;
+mod filter;
+mod flows;
+mod follow;
 mod format;
 mod info;
+mod inputs;
 mod lanes;
+mod marks;
+mod names;
 mod output;
+mod perfetto;
 mod progress;
+mod report;
 mod seed;
 mod statistics;
 mod summary;
 mod sweep;
+mod table;
 mod tids;
 mod words;
 
 #[cfg(test)]
-#[path = "../tests/common/mod.rs"]
-mod capture;
+use hrx_trace_tests::capture;
 
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -33,15 +44,22 @@ use hrx_trace_reader::{Report, Trace};
 use crate::captures::Captures;
 use crate::chrome::Chrome;
 use crate::cli::{Arguments, Format};
-use crate::format::Outcome;
+use crate::filter::Filter;
+use crate::format::{Followed, Outcome};
 use crate::output::Output;
+use crate::perfetto::Perfetto;
 use crate::progress::Watched;
+use crate::report::Page;
 use crate::seed::Seed;
+use crate::table::{Csv, JsonLines};
+
+/// Of several files, some could not be read.
+const INCOMPLETE: u8 = 5;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse_and_validate();
     match run(&arguments) {
-        Ok(code) => code,
+        Ok(code) => code.into(),
         // Whoever reads our output has seen enough.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -51,47 +69,139 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let trace = Trace::open(&arguments.file)?;
-    let name = arguments.file.display();
-    if arguments.info || arguments.check {
-        let report = read_through(&trace);
-        let (text, code) = match (arguments.check, arguments.json) {
-            (true, _) => check::verdict(&name, &report),
-            (false, true) => (info::json(&name, &trace, &report)?, ExitCode::SUCCESS),
-            (false, false) => (info::text(&name, &trace, &report), ExitCode::SUCCESS),
+fn run(arguments: &Arguments) -> anyhow::Result<u8> {
+    let (files, mut failures) = inputs::find(&arguments.files);
+    arguments.validate(&files);
+    let newest = arguments.follow || arguments.selection.begins_late();
+    let mut traces = Vec::new();
+    for file in files {
+        let trace = match newest {
+            true => Trace::open_for_newest(&file),
+            false => Trace::open(&file),
         };
-        return match io::stdout()
-            .write_all(text.as_bytes())
-            .and_then(|()| io::stdout().flush())
-        {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(error).context("cannot write the standard output")
-            }
-            // A script that checks need not read the verdict.
-            _ => Ok(code),
-        };
+        match trace {
+            Ok(trace) => traces.push((file, trace)),
+            Err(error) => failures.push(error.into()),
+        }
     }
-    let captures = Captures::new(vec![(arguments.file.clone(), trace)]);
-    if arguments.answers.summary {
-        answers::summary(&captures, arguments.json, arguments.output.as_deref())?;
-        return Ok(ExitCode::SUCCESS);
+    if traces.is_empty()
+        && let Some(last) = failures.pop()
+    {
+        tell(&failures);
+        return Err(last);
     }
-    let mut output = Output::create(arguments.output.as_deref())?;
-    let outcomes = write(arguments.format, &captures, &mut output);
-    let outcomes = outcomes.with_context(|| format!("cannot write {}", output.what()))?;
-    output.commit()?;
-    for outcome in &outcomes {
-        say(&words::summary(&outcome.report));
-    }
-    Ok(ExitCode::SUCCESS)
+    tell(&failures);
+    let code = if arguments.info || arguments.check {
+        inspect(arguments, &traces)?
+    } else {
+        convert(arguments, Captures::new(traces))?;
+        0
+    };
+    Ok(if failures.is_empty() {
+        code
+    } else {
+        code.max(INCOMPLETE)
+    })
 }
 
-fn write(format: Format, captures: &Captures, output: &mut Output) -> io::Result<Vec<Outcome>> {
+fn tell(failures: &[anyhow::Error]) {
+    for failure in failures {
+        say(&format!("error: {failure:#}"));
+    }
+}
+
+/// Says of each capture what `--info` or `--check` asks for.
+fn inspect(arguments: &Arguments, traces: &[(PathBuf, Trace)]) -> anyhow::Result<u8> {
+    let read: Vec<(&Path, &Trace, Report)> = traces
+        .iter()
+        .map(|(path, trace)| (path.as_path(), trace, read_through(trace)))
+        .collect();
+    let (text, code) = match (arguments.check, arguments.json) {
+        (true, _) => check::verdicts(&read),
+        (false, true) => (info::json(&read)?, 0),
+        (false, false) => (info::text(&read), 0),
+    };
+    match io::stdout()
+        .write_all(text.as_bytes())
+        .and_then(|()| io::stdout().flush())
+    {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(error).context("cannot write the standard output")
+        }
+        // A script that checks need not read the verdict.
+        _ => Ok(code),
+    }
+}
+
+fn convert(arguments: &Arguments, mut captures: Captures) -> anyhow::Result<()> {
+    let mut filter = Filter::new(&arguments.selection, &captures)?;
+    if arguments.answers.summary {
+        return answers::summary(&captures, &mut filter, arguments);
+    }
+    let mut output = Output::create(arguments.output.as_deref(), arguments.manner())?;
+    let outcomes = write(arguments, &mut captures, &mut filter, &mut output)
+        .with_context(|| format!("cannot write {}", output.what()))?;
+    output.commit()?;
+    if let [outcome] = outcomes.as_slice() {
+        say(&words::summary(outcome));
+        return Ok(());
+    }
+    for (capture, outcome) in captures.iter().zip(&outcomes) {
+        say(&format!(
+            "{}: {}",
+            capture.path.display(),
+            words::summary(outcome)
+        ));
+    }
+    say(&words::total(&captures, &outcomes));
+    Ok(())
+}
+
+fn write(
+    arguments: &Arguments,
+    captures: &mut Captures,
+    filter: &mut Filter,
+    output: &mut Output,
+) -> io::Result<Vec<Outcome>> {
     let quiet = output.is_terminal();
-    match format {
-        Format::Chrome => format::write_all(captures, Chrome::new(captures, output), quiet),
-        Format::Seed => format::write_all(captures, Seed::new(&captures[0], output)?, quiet),
+    let extras = arguments.extras;
+    let follow = arguments.follow;
+    match arguments.format() {
+        Format::Chrome if follow => {
+            let writer = Chrome::following(captures, extras, output);
+            follow_or_write(follow, captures, filter, writer, quiet)
+        }
+        Format::Chrome => {
+            let writer = Chrome::new(captures, extras, output);
+            follow_or_write(follow, captures, filter, writer, quiet)
+        }
+        Format::Perfetto => {
+            let writer = Perfetto::new(captures, extras, output)?;
+            follow_or_write(follow, captures, filter, writer, quiet)
+        }
+        Format::Jsonl => follow_or_write(follow, captures, filter, JsonLines::new(output), quiet),
+        Format::Csv => follow_or_write(follow, captures, filter, Csv::new(output)?, quiet),
+        Format::Html => {
+            let writer = Page::new(captures, output);
+            format::write_all(captures, filter, writer, quiet)
+        }
+        Format::Seed => {
+            let writer = Seed::new(&captures[0], output)?;
+            format::write_all(captures, filter, writer, quiet)
+        }
+    }
+}
+
+fn follow_or_write(
+    follow: bool,
+    captures: &mut Captures,
+    filter: &mut Filter,
+    writer: impl Followed,
+    quiet: bool,
+) -> io::Result<Vec<Outcome>> {
+    match follow {
+        true => follow::follow(captures, filter, writer, &*follow::stop_on_signals()?),
+        false => format::write_all(captures, filter, writer, quiet),
     }
 }
 

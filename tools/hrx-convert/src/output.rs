@@ -1,54 +1,102 @@
-//! Where the output goes. A file appears whole or not at all: it is written beside its place under another name, and renamed at the end.
+//! Where the output goes: encoded here, compressed and written by a thread of its own.
+//!
+//! A file appears whole or not at all: it is written beside its place under another name, and renamed at the end. Unless it is to be read while it
+//! grows: then it stands in its place from the beginning.
 
 use std::fs::{self, File, Permissions};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
+use std::mem;
 use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, bail};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use tempfile::TempPath;
 
-/// Of the writer's buffer. What is larger goes to the file without another copy.
-const BUFFER_BYTES: usize = 256 << 10;
+/// Handed to the writing thread at once. Small enough to be in the second-level cache still when it is written.
+const CHUNK_BYTES: usize = 256 << 10;
+/// Chunks that wait to be written: the encoder may be this far ahead.
+const CHUNKS_AHEAD: usize = 4;
+/// zlib's fastest: what is behind it costs several times the time, and saves a fifth of the size.
+const LEVEL: Compression = Compression::fast();
+
+/// How an output is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Manner {
+    /// As one gzip member.
+    pub gzip: bool,
+    /// In its place from the beginning.
+    pub grows: bool,
+    /// Told when it nears the size at which browsers give up.
+    pub warns: bool,
+}
+
+/// A string in V8 ends at 2^29 - 24 characters, and viewers in browsers take JSON as one.
+const BROWSER_BYTES_MAX: u64 = (1 << 29) - 24;
+/// Near enough to say so.
+const NEAR_BYTES: u64 = BROWSER_BYTES_MAX / 16 * 15;
 
 /// An output that is being written.
 pub struct Output {
-    writer: BufWriter<File>,
+    background: Background,
     /// The temporary file, and what it is to be called. Dropped before [`Output::commit`], it is removed.
     unnamed: Option<(TempPath, PathBuf)>,
     what: String,
+    is_terminal: bool,
+    /// Bytes so far, before compression.
+    bytes: u64,
+    /// At how many to warn.
+    warn_at: Option<u64>,
 }
 
 impl Output {
     /// The standard output, or the file `path`. A device or a pipe is written in place: there is nothing to replace.
-    pub fn create(path: Option<&Path>) -> anyhow::Result<Self> {
+    pub fn create(path: Option<&Path>, manner: Manner) -> anyhow::Result<Self> {
         let Some(path) = path else {
             // Not `io::stdout()`: it looks for line ends in everything it is given.
             let stdout = io::stdout().as_fd().try_clone_to_owned();
             let stdout = stdout.context("cannot write the standard output")?;
-            return Ok(Self::in_place(stdout.into(), "the standard output".into()));
+            return Ok(Self::new(
+                stdout.into(),
+                None,
+                "the standard output".into(),
+                manner,
+            ));
         };
         let what = path.display().to_string();
+        let in_place = |options: &fs::OpenOptions| {
+            let file = options.open(path);
+            let file = file.with_context(|| format!("cannot write {what}"))?;
+            Ok(Self::new(file, None, what.clone(), manner))
+        };
         match fs::metadata(path) {
             Ok(there) if there.is_dir() => {
                 bail!("cannot write {what}: found a directory, expected a file")
             }
-            Ok(there) if !there.is_file() => {
-                let device = File::options().write(true).open(path);
-                let device = device.with_context(|| format!("cannot write {what}"))?;
-                Ok(Self::in_place(device, what))
-            }
-            Ok(there) => Self::beside(fs::canonicalize(path)?, Some(there.permissions()), what),
-            Err(_) => Self::beside(path.to_owned(), None, what),
+            Ok(there) if !there.is_file() => in_place(File::options().write(true)),
+            _ if manner.grows => in_place(File::options().write(true).create(true).truncate(true)),
+            Ok(there) => Self::beside(
+                fs::canonicalize(path)?,
+                Some(there.permissions()),
+                what,
+                manner,
+            ),
+            Err(_) => Self::beside(path.to_owned(), None, what, manner),
         }
     }
 
-    fn in_place(file: File, what: String) -> Self {
+    fn new(file: File, unnamed: Option<(TempPath, PathBuf)>, what: String, manner: Manner) -> Self {
         Self {
-            writer: BufWriter::with_capacity(BUFFER_BYTES, file),
-            unnamed: None,
+            is_terminal: file.is_terminal(),
+            background: Background::new(file, manner.gzip),
+            unnamed,
             what,
+            bytes: 0,
+            warn_at: manner.warns.then_some(NEAR_BYTES),
         }
     }
 
@@ -56,6 +104,7 @@ impl Output {
         path: PathBuf,
         permissions: Option<Permissions>,
         what: String,
+        manner: Manner,
     ) -> anyhow::Result<Self> {
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -72,11 +121,7 @@ impl Output {
             file.set_permissions(permissions)
                 .with_context(|| format!("cannot write {what}"))?;
         }
-        Ok(Self {
-            writer: BufWriter::with_capacity(BUFFER_BYTES, file),
-            unnamed: Some((temporary, path)),
-            what,
-        })
+        Ok(Self::new(file, Some((temporary, path)), what, manner))
     }
 
     /// What an error calls it.
@@ -86,14 +131,26 @@ impl Output {
 
     /// Whether a progress bar would be drawn across it.
     pub fn is_terminal(&self) -> bool {
-        self.writer.get_ref().is_terminal()
+        self.is_terminal
+    }
+
+    #[cold]
+    fn hand_over(&mut self, flush: bool) -> io::Result<()> {
+        self.bytes += self.background.chunk.len() as u64;
+        if self.warn_at.is_some_and(|bytes| self.bytes >= bytes) {
+            self.warn_at = None;
+            crate::say(
+                "warning: the JSON nears 512 MB, which is more than viewers in a browser open; a window such as --last 10s, --lane or --label makes it smaller",
+            );
+        }
+        self.background.hand_over(flush)
     }
 
     /// Completes the output: only now does the file have its name.
     pub fn commit(mut self) -> anyhow::Result<()> {
         let what = &self.what;
-        self.writer
-            .flush()
+        self.background
+            .finish()
             .with_context(|| format!("cannot write {what}"))?;
         if let Some((temporary, path)) = self.unnamed.take() {
             temporary
@@ -108,16 +165,217 @@ impl Output {
 impl Write for Output {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.writer.write(bytes)
+        self.write_all(bytes)?;
+        Ok(bytes.len())
     }
 
-    // Serializers write in small pieces: the buffer's own is much faster than a loop around `write`.
+    // Serializers write in small pieces.
     #[inline]
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.writer.write_all(bytes)
+        let chunk = &mut self.background.chunk;
+        chunk.extend_from_slice(bytes);
+        if chunk.len() >= CHUNK_BYTES {
+            self.hand_over(false)?;
+        }
+        Ok(())
     }
 
+    /// Everything is on its way to whoever reads the file; an error may come with a later call.
     fn flush(&mut self) -> io::Result<()> {
-        self.writer.flush()
+        self.hand_over(true)
+    }
+}
+
+/// What the thread is handed: bytes, and whether a reader waits for them.
+type Chunk = (Vec<u8>, bool);
+
+/// The thread that compresses and writes.
+struct Background {
+    chunk: Vec<u8>,
+    chunks: Option<SyncSender<Chunk>>,
+    /// Buffers to fill again.
+    spent: Receiver<Vec<u8>>,
+    thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl Background {
+    fn new(file: File, gzip: bool) -> Self {
+        let (chunks, to_write) = sync_channel::<Chunk>(CHUNKS_AHEAD);
+        let (written, spent) = sync_channel(CHUNKS_AHEAD + 2);
+        let work = move || {
+            let mut sink = Sink::new(file, gzip);
+            for (chunk, flush) in to_write {
+                sink.write(&chunk, flush)?;
+                // Nobody takes it back: the output is at its end.
+                let _ = written.try_send(chunk);
+            }
+            sink.finish()
+        };
+        Self {
+            chunk: Vec::with_capacity(CHUNK_BYTES),
+            chunks: Some(chunks),
+            spent,
+            thread: Some(thread::spawn(work)),
+        }
+    }
+
+    #[cold]
+    fn hand_over(&mut self, flush: bool) -> io::Result<()> {
+        let mut empty = self.spent.try_recv().unwrap_or_default();
+        empty.clear();
+        let full = mem::replace(&mut self.chunk, empty);
+        let sent = self
+            .chunks
+            .as_ref()
+            .map(|chunks| chunks.send((full, flush)));
+        match sent {
+            Some(Ok(())) => Ok(()),
+            // The thread has ended: it says why.
+            _ => self.end(),
+        }
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.hand_over(false)?;
+        self.end()
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        drop(self.chunks.take());
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(result)) => result,
+            _ => Err(io::Error::other("the output has ended")),
+        }
+    }
+}
+
+impl Drop for Background {
+    /// What is abandoned is not written on behind the back of whoever removes it.
+    fn drop(&mut self) {
+        drop(self.chunks.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+enum Sink {
+    Plain(File),
+    Gzip(Box<GzEncoder<File>>),
+}
+
+impl Sink {
+    fn new(file: File, gzip: bool) -> Self {
+        match gzip {
+            false => Self::Plain(file),
+            true => Self::Gzip(Box::new(GzEncoder::new(file, LEVEL))),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8], flush: bool) -> io::Result<()> {
+        match self {
+            Self::Plain(file) => file.write_all(bytes),
+            Self::Gzip(encoder) => {
+                encoder.write_all(bytes)?;
+                if flush {
+                    encoder.flush()?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Plain(_) => Ok(()),
+            Self::Gzip(encoder) => encoder.finish().map(drop),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    fn written(manner: Manner, pieces: &[&[u8]]) -> Vec<u8> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("out");
+        let mut output = Output::create(Some(&path), manner).expect("an output");
+        for piece in pieces {
+            output.write_all(piece).expect("room");
+            output.flush().expect("room");
+        }
+        assert_eq!(path.exists(), manner.grows);
+        output.commit().expect("room");
+        fs::read(path).expect("the output")
+    }
+
+    #[test]
+    fn gzip_is_one_member_whatever_the_pieces() {
+        let large = vec![b'x'; 3 * CHUNK_BYTES + 17];
+        let pieces: &[&[u8]] = &[b"one", b"", &large, b"two"];
+        let plain = written(Manner::default(), pieces);
+        assert_eq!(plain, pieces.concat());
+        for grows in [false, true] {
+            let bytes = written(
+                Manner {
+                    gzip: true,
+                    grows,
+                    ..Manner::default()
+                },
+                pieces,
+            );
+            // This decoder reads one member and no further.
+            let mut decoder = flate2::bufread::GzDecoder::new(bytes.as_slice());
+            let mut text = Vec::new();
+            decoder.read_to_end(&mut text).expect("gzip");
+            assert_eq!(text, plain);
+            assert!(
+                decoder.into_inner().is_empty(),
+                "something follows the member"
+            );
+        }
+    }
+
+    #[test]
+    fn what_grows_can_be_read_before_its_end() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("out");
+        fs::write(&path, "what was there before").expect("a file");
+        let manner = Manner {
+            grows: true,
+            ..Manner::default()
+        };
+        let mut output = Output::create(Some(&path), manner).expect("an output");
+        output.write_all(b"so far").expect("room");
+        output.flush().expect("room");
+        // The thread has one thing to do.
+        while fs::read(&path).expect("the output") != b"so far" {
+            thread::yield_now();
+        }
+        drop(output);
+        assert_eq!(fs::read(&path).expect("the output"), b"so far");
+    }
+
+    #[test]
+    fn an_error_of_the_thread_arrives() {
+        for gzip in [false, true] {
+            let manner = Manner {
+                gzip,
+                ..Manner::default()
+            };
+            let full = Path::new("/dev/full");
+            let mut output = Output::create(Some(full), manner).expect("an output");
+            let noise: Vec<u8> = (0..CHUNK_BYTES as u32)
+                .map(|i| (i.wrapping_mul(i) >> 3) as u8)
+                .collect();
+            let error = (0..).find_map(|_| output.write_all(&noise).err());
+            assert_eq!(
+                error.map(|error| error.kind()),
+                Some(io::ErrorKind::StorageFull)
+            );
+            assert!(output.commit().is_err());
+        }
     }
 }

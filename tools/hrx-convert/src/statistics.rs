@@ -166,6 +166,8 @@ pub struct Figures {
     pub busy_ns: u64,
     /// In the order of their numbers; labels by their total, the largest first.
     pub lanes: Vec<LaneFigures>,
+    /// The last moment of any region.
+    pub latest_ns: u64,
     /// Any two lanes.
     pub overlaps: Vec<Overlap>,
     /// The longest, the first of equals first.
@@ -185,6 +187,7 @@ pub struct Statistics {
     slowest: BinaryHeap<Reverse<(u64, Reverse<u64>)>>,
     slowest_events: HashMap<u64, Event>,
     seen: u64,
+    latest_ns: u64,
     sweep: Sweep,
 }
 
@@ -200,6 +203,7 @@ impl Statistics {
             slowest: BinaryHeap::new(),
             slowest_events: HashMap::new(),
             seen: 0,
+            latest_ns: 0,
             sweep: Sweep::new(),
         }
     }
@@ -215,19 +219,24 @@ impl Statistics {
         }
         last.push_back(*event);
         self.note_slow(event);
+        self.latest_ns = self.latest_ns.max(event.end_ns());
         self.sweep.region(event.start_ns, event.end_ns(), group)
     }
 
-    /// Takes what was running at the end, and sums up.
-    pub fn finish(mut self, open: &[OpenRegion], last_ns: u64) -> io::Result<Figures> {
+    /// Takes what was running at the last moment known, and sums up. What ran until `end_ns` or beyond leaves no gap behind it.
+    pub fn finish(mut self, open: &[OpenRegion], last_ns: u64, end_ns: u64) -> io::Result<Figures> {
         for region in open {
             let group = self.group(region.lane, region.label_id);
             self.sweep.region(region.start_ns, last_ns, group)?;
+            self.latest_ns = self.latest_ns.max(last_ns);
         }
         let lane_of: Vec<u32> = self.groups.iter().map(|(lane, ..)| *lane).collect();
-        let coverage = self
-            .sweep
-            .finish(&lane_of, self.lanes.len(), GAPS_MAX, last_ns)?;
+        let coverage = self.sweep.finish(
+            &lane_of,
+            self.lanes.len(),
+            GAPS_MAX,
+            end_ns.max(self.latest_ns),
+        )?;
         let overlaps = overlaps(&self.lanes, &coverage);
         let mut all = Measures::new();
         let mut lanes: Vec<LaneFigures> = self
@@ -270,6 +279,7 @@ impl Statistics {
             measures: all,
             busy_ns: coverage.busy_ns,
             lanes,
+            latest_ns: self.latest_ns,
             overlaps,
             slowest: slowest
                 .into_iter()
@@ -399,7 +409,7 @@ mod tests {
         for event in events {
             statistics.event(&event).unwrap();
         }
-        statistics.finish(&[], 0).unwrap()
+        statistics.finish(&[], 0, 0).unwrap()
     }
 
     #[test]

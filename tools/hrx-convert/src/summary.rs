@@ -180,6 +180,14 @@ impl Page {
                 short_text(digest.span_ns.0),
             ),
         );
+        if let Some([events, open]) = digest.filtered_out {
+            let open = counted(open.0, "open region");
+            let text = format!(
+                "The filter left out {} and {open}.",
+                counted(events.0, "event")
+            );
+            self.wrapped(Style::new(), &text);
+        }
         let mut times = "Times count from the beginning of the capture".to_owned();
         if digest.shift_ns.0 > 0 {
             times = format!(

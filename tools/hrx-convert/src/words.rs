@@ -3,6 +3,9 @@
 use hrx_trace_reader::{Account, Ending, Report};
 use indicatif::HumanCount;
 
+use crate::captures::{Alignment, Captures};
+use crate::format::Outcome;
+
 /// How a capture ended, said at its last moment.
 pub fn ending_text(ending: Ending) -> &'static str {
     match ending {
@@ -51,19 +54,24 @@ pub fn losses_text(report: &Report) -> Option<String> {
     (!losses.is_empty()).then(|| losses.join("; "))
 }
 
-/// One line: events, time span, overwritten, torn, open regions, how the capture ended.
-pub fn summary(report: &Report) -> String {
+/// One line: events, time span, what is left out, overwritten, torn, open regions, how the capture ended.
+pub fn summary(outcome: &Outcome) -> String {
+    let report = &outcome.report;
     let account = &report.account;
     let open = report.open_regions.len();
     let mut line = format!(
         "{} over {} (host-observed), {} overwritten, {} torn, {}; {}",
-        counted(account.recovered, "event"),
+        counted(outcome.shown(), "event"),
         duration_text(span_ns(report)),
         HumanCount(account.overwritten),
         HumanCount(account.torn),
         counted(open as u64, "open region"),
         ending_words(report.ending),
     );
+    if let Some(left_out) = left_out_text(outcome) {
+        line.push_str("; ");
+        line.push_str(&left_out);
+    }
     let beside_torn = Report {
         account: Account {
             torn: 0,
@@ -76,6 +84,57 @@ pub fn summary(report: &Report) -> String {
         line.push_str(&losses);
     }
     line
+}
+
+/// What a filter left out; None: there is none.
+pub fn left_out_text(outcome: &Outcome) -> Option<String> {
+    let mut text = format!("filtered out: {}", counted(outcome.filtered_out, "event"));
+    if outcome.open_filtered_out > 0 {
+        text += &format!(", {}", counted(outcome.open_filtered_out, "open region"));
+    }
+    if outcome.report.account.not_read > 0 {
+        text += &format!(
+            "; not read: {}",
+            counted(outcome.report.account.not_read, "event")
+        );
+    }
+    outcome.is_filtered.then_some(text)
+}
+
+/// One line for several captures together.
+pub fn total(captures: &Captures, outcomes: &[Outcome]) -> String {
+    let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).fold(0, u64::saturating_add);
+    let first_ns = outcomes
+        .iter()
+        .filter_map(|outcome| outcome.report.first_ns)
+        .min();
+    let last_ns = outcomes.iter().map(|outcome| outcome.report.last_ns).max();
+    let span_ns = last_ns
+        .unwrap_or_default()
+        .saturating_sub(first_ns.unwrap_or_default());
+    let mut line = format!(
+        "total: {} of {} over {} (host-observed), {} overwritten, {} torn, {}",
+        counted(sum(Outcome::shown), "event"),
+        counted(captures.len() as u64, "capture"),
+        duration_text(span_ns),
+        HumanCount(sum(|outcome| outcome.report.account.overwritten)),
+        HumanCount(sum(|outcome| outcome.report.account.torn)),
+        counted(
+            sum(|outcome| outcome.report.open_regions.len() as u64),
+            "open region"
+        ),
+    );
+    if outcomes.iter().any(|outcome| outcome.is_filtered) {
+        let filtered_out = sum(|outcome| outcome.filtered_out);
+        line += &format!("; filtered out: {}", counted(filtered_out, "event"));
+    }
+    line + match captures.alignment {
+        Alignment::Single => "",
+        Alignment::MonotonicClock => "; aligned by CLOCK_MONOTONIC, for all are of one boot",
+        Alignment::WallTime => {
+            "; aligned by wall time, which may be off: they are not all of one boot"
+        }
+    }
 }
 
 /// From the first beginning to the last moment known.
@@ -130,6 +189,7 @@ pub fn account_text(account: &Account) -> String {
         (account.skipped, "of an unknown kind"),
         (account.in_flight, "being written"),
         (account.overtaken, "overtaken"),
+        (account.not_read, "not read"),
     ] {
         if count > 0 {
             identity += &format!(" + {} {what}", HumanCount(count));

@@ -1,13 +1,11 @@
 //! The figures of `--summary`, each against a naive computation in another language from another reader's events; and the text.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::{Capture, region, running};
 use hrx_trace_format::{Geometry, OpenRecord, Record};
+use hrx_trace_tests::capture::{Capture, region, running};
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 

@@ -6,9 +6,16 @@ const FAILED = 1, SATURATED = 2, UNFINISHED = 4;
 async function unpack() {
   const text = byId('packed').textContent;
   byId('packed').remove();
-  const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+  const bytes = Uint8Array.fromBase64?.(text) ?? fromBase64(text);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
   return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** For browsers from before 2025. */
+function fromBase64(text) {
+  const chars = atob(text), bytes = new Uint8Array(chars.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = chars.charCodeAt(i);
+  return bytes;
 }
 
 /** Reads a column of varints. Numbers beyond 2^53 are rounded in the array, and exact in its `large`. */

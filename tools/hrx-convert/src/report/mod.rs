@@ -33,13 +33,14 @@ const REGIONS_MAX: usize = 1_500_000;
 /// Of the timeline's regions, gzipped: 28 MB in base64.
 const PACKED_BYTES_MAX: usize = 21_000_000;
 
-const PAGE: &str = include_str!("page.html");
+const HTML: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 6] = [
     include_str!("words.js"),
     include_str!("data.js"),
     include_str!("timeline.js"),
     include_str!("charts.js"),
+    include_str!("tables.js"),
     include_str!("page.js"),
 ];
 
@@ -68,14 +69,14 @@ struct Timeline {
 }
 
 /// Writes the page.
-pub struct Report<Sink> {
+pub struct Page<Sink> {
     sink: Sink,
     gather: Gather,
     newest: VecDeque<Region>,
     seen: u64,
 }
 
-impl<Sink: Write> Report<Sink> {
+impl<Sink: Write> Page<Sink> {
     pub fn new(captures: &Captures, sink: Sink) -> Self {
         Self {
             sink,
@@ -86,7 +87,7 @@ impl<Sink: Write> Report<Sink> {
     }
 }
 
-impl<Sink: Write> Writer for Report<Sink> {
+impl<Sink: Write> Writer for Page<Sink> {
     #[inline]
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
         self.seen += 1;
@@ -139,14 +140,14 @@ fn packed(
 
 /// What was running, as regions that reach to the last moment known.
 fn open_regions(outcomes: &[Outcome]) -> impl Iterator<Item = Region> {
-    let of_capture = |(capture, Outcome { report, .. })| {
+    (0..).zip(outcomes).flat_map(|(capture, outcome)| {
+        let report = &outcome.report;
         report.open_regions.iter().map(move |open| Region {
             capture,
             event: as_event(open, report.last_ns),
             unfinished: true,
         })
-    };
-    (0..).zip(outcomes).flat_map(of_capture)
+    })
 }
 
 fn as_event(open: &OpenRegion, last_ns: u64) -> Event {
@@ -176,7 +177,7 @@ fn write_page(sink: &mut impl Write, island: &Island, packed: &[u8]) -> io::Resu
     );
     // JSON has `<` only inside strings.
     let json = serde_json::to_string(island)?.replace('<', "\\u003c");
-    let mut page = PAGE;
+    let mut page = HTML;
     for (place, content) in [
         ("{{policy}}", policy.as_str()),
         ("{{style}}", STYLE),

@@ -82,8 +82,17 @@ pub fn pack(mut regions: Vec<Region>, captures: &Captures) -> (Layout, Vec<u8>) 
     let base_ns = regions.first().map_or(0, |region| region.event.start_ns);
     let mut before_ns = base_ns;
     let mut columns = [
-        "start", "duration", "group", "row", "bytes", "correlation", "thread", "flags", "status",
-        "ring", "sequence",
+        "start",
+        "duration",
+        "group",
+        "row",
+        "bytes",
+        "correlation",
+        "thread",
+        "flags",
+        "status",
+        "ring",
+        "sequence",
     ]
     .map(|name| (name, Vec::new()));
     for region in &regions {

@@ -2,7 +2,7 @@
 
 const FIELDS = {
   lane: (regions, i) => `${regions.laneOf(i).name} (${regions.laneOf(i).lane})`,
-  duration: (regions, i) => `${shortTime(regions.duration[i])} = ${exactTime(exactly(regions.duration, i))}`,
+  duration: (regions, i) => regions.duration[i] < 1000 ? exactTime(regions.duration[i]) : `${shortTime(regions.duration[i])} = ${exactTime(exactly(regions.duration, i))}`,
   began: (regions, i) => exactTime(regions.start[i] + regions.base),
   ended: (regions, i) => regions.flags[i] & UNFINISHED ? 'never' : exactTime(regions.end[i] + regions.base),
   'copied bytes': (regions, i) => grouped(exactly(regions.bytes, i)),

@@ -1,7 +1,9 @@
 // The timeline: a row for each line of a lane, on one canvas. What it draws of a row depends on its pixels, not on its regions: where many
 // share a pixel, one bar stands for them, the fuller the more of the pixel's time they take; a search in sorted places leads to the next pixel.
 
-const ROW = 18, BAR = 14, LANE_GAP = 7, HEAD = 20, AXIS = 22, NARROWEST_NS = 20, DEFINITE = 1.5;
+const LANE_GAP = 7, HEAD = 20, MARKS = 17, AXIS = 22, NARROWEST_NS = 20, DEFINITE = 1.5;
+// Rows are higher where there are few.
+let ROW, BAR;
 
 class Timeline {
   constructor(regions, captures, onSelect) {
@@ -25,12 +27,15 @@ class Timeline {
   /** Where every row stands, from the top of all rows. */
   layOut() {
     const { lanes } = this.regions.layout;
+    ROW = this.regions.laneOfRow.length <= 12 ? 25 : 18;
+    BAR = ROW - 4;
     this.rowTop = [];
     this.heads = [];
     this.extents = [];
     let y = 4, capture = -1;
     lanes.forEach((lane, index) => {
       if (lane.capture !== capture) {
+        if (capture >= 0) y += MARKS;
         capture = lane.capture;
         if (this.captures.length > 1) {
           this.heads.push({ y, capture });
@@ -45,7 +50,7 @@ class Timeline {
       this.extents.at(-1).bottom = y;
       y += LANE_GAP;
     });
-    this.height = y;
+    this.height = y + MARKS;
     const shown = Math.min(this.height, Math.max(220, innerHeight * 0.62)) + AXIS;
     this.scroller.style.height = `${shown}px`;
     this.canvas.style.height = `${shown - 2}px`;
@@ -173,7 +178,7 @@ class Timeline {
       const share = Math.min(1, (regions.busyBefore[next] - regions.busyBefore[place]) / pixel);
       const failed = regions.failedBefore[next] > regions.failedBefore[place];
       const found = !matched || matched.before[next] > matched.before[place];
-      context.globalAlpha = (0.35 + 0.65 * share) * (found ? 1 : this.dim);
+      context.globalAlpha = (0.5 + 0.5 * share) * (found ? 1 : this.dim);
       context.fillStyle = failed ? this.colour.bad : this.fills[this.labelIndex(regions.order[(place + next) >> 1])];
       context.fillRect(x, y, 1, BAR);
       place = next;
@@ -285,18 +290,12 @@ class Timeline {
     context.lineWidth = 2;
     context.beginPath();
     context.moveTo(x, top - 4);
-    context.lineTo(x, bottom);
+    context.lineTo(x, bottom + MARKS - 1);
     context.stroke();
     context.lineWidth = 1;
-    context.font = '600 11px system-ui, sans-serif';
-    context.textBaseline = 'bottom';
-    const width = context.measureText(text).width + 8, from = left ? x - width : x;
-    context.globalAlpha = 0.92;
-    context.fillStyle = this.colour.back;
-    context.fillRect(from, bottom - 14, width, 13);
-    context.globalAlpha = 1;
-    context.fillStyle = colour;
-    context.fillText(text, from + 4, bottom - 1);
+    context.font = '600 11.5px system-ui, sans-serif';
+    context.textBaseline = 'middle';
+    context.fillText(text, left ? x - context.measureText(text).width - 6 : x + 6, bottom + MARKS / 2);
   }
 
   /** Moments on the axis: 1, 2 or 5 of a power of ten apart. */
@@ -324,7 +323,7 @@ class Timeline {
     context.textBaseline = 'middle';
     for (const [time, step] of this.ticks()) {
       const x = this.xAt(time);
-      if (x >= this.gutter) context.fillText(this.timeText(time, step), x + 3, AXIS / 2);
+      if (x >= this.gutter && x < this.width - 60) context.fillText(this.timeText(time, step), x + 3, AXIS / 2);
     }
     context.fillStyle = colour.quiet;
     context.fillText('host-observed', 6, AXIS / 2);

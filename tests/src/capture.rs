@@ -1,5 +1,4 @@
 //! Captures for tests, laid down with the format's own structs: what a recorder would have left, and what it never would.
-#![allow(dead_code, reason = "each test binary uses its own part")]
 
 use std::path::{Path, PathBuf};
 
@@ -12,9 +11,12 @@ use hrx_trace_format::{Area, Checksum, Counters, Geometry, Identity, OpenRecord,
 const SALT: u32 = 0x5EED_5A17;
 
 /// A capture in the making.
+#[derive(Clone, Debug)]
 pub struct Capture {
     checksum: Checksum,
+    /// Sealed when the bytes are made; the places of everything follow from it.
     pub identity: Identity,
+    /// As a recorder would have left them.
     pub counters: Counters,
     claimed: Vec<u64>,
     label_blocks: u32,
@@ -27,6 +29,7 @@ impl Capture {
         Self::with(Geometry::new(capacity))
     }
 
+    /// The same with rings and a label table as asked for.
     pub fn with(geometry: Geometry) -> Self {
         let mut identity = geometry.layout().expect("a possible geometry");
         identity.salt = SALT;
@@ -51,12 +54,14 @@ impl Capture {
         }
     }
 
+    /// The writer finished it.
     pub fn finished(mut self, at_ns: u64) -> Self {
         self.counters.state = STATE_FINISHED;
         self.counters.finished_ns = at_ns;
         self
     }
 
+    /// `lines` as the format wants them: "key=value\n" each.
     pub fn attributes(mut self, lines: &str) -> Self {
         self.identity.attributes[..lines.len()].copy_from_slice(lines.as_bytes());
         self.identity.attributes_bytes = lines.len() as u32;
@@ -81,6 +86,7 @@ impl Capture {
         self.record_in(0, record)
     }
 
+    /// Records in the ring that is named.
     pub fn record_in(&mut self, ring: u32, mut record: Record) -> &mut Self {
         let claimed = &mut self.claimed[ring as usize];
         *claimed += 1;
@@ -94,11 +100,16 @@ impl Capture {
 
     /// Takes a ticket and dies.
     pub fn tear(&mut self) -> &mut Self {
-        self.claimed[0] += 1;
+        self.tear_in(0)
+    }
+
+    /// The same in the ring that is named.
+    pub fn tear_in(&mut self, ring: u32) -> &mut Self {
+        self.claimed[ring as usize] += 1;
         self
     }
 
-    /// A region that runs.
+    /// A region that runs, in that slot of the open table.
     pub fn open(&mut self, slot: u32, mut open: OpenRecord) -> &mut Self {
         open.sequence = u64::from(slot) + 1;
         open.kind = KIND_OPEN;
@@ -109,6 +120,13 @@ impl Capture {
         self
     }
 
+    /// Flips a bit at an offset of the file, which must not be in the header: that is laid down last.
+    pub fn damage(&mut self, offset: u64) -> &mut Self {
+        self.bytes[offset as usize] ^= 1;
+        self
+    }
+
+    /// The file.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         let identity = self.identity.sealed(&self.checksum);

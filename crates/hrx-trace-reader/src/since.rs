@@ -1,0 +1,162 @@
+//! Where in a ring the reading begins if only what completed from a moment on is wanted, without reading what lies before.
+//!
+//! Tickets are nearly in the order of completion: a record's ticket is taken after its region has ended, never before. So if each of a whole
+//! [`RUN`] of tickets had ended [`HANDED_IN_WITHIN_NS`] before the moment, every earlier ticket belongs to a region that had ended before it,
+//! unless the program handed in all records of that run later than this after their ends. The last such run is found by halving: sixteen runs are read
+//! of a ring of millions. A run without a believable record proves nothing, and is not passed over.
+
+use bytemuck::Zeroable;
+use hrx_trace_format::Record;
+use hrx_trace_format::record::slot_of;
+
+use crate::ring::Place;
+use crate::source::Source;
+
+/// Tickets that are judged together.
+const RUN: u64 = 1024;
+/// How long after its end a region's record may be handed in: programs that collect regions and record them together have this much time.
+pub(crate) const HANDED_IN_WITHIN_NS: u64 = 1_000_000_000;
+
+/// The first ticket that has to be read so that no event that ended at `since_ns` or later is missed.
+pub(crate) fn first_ticket(source: &Source, place: &Place, claimed: u64, since_ns: u64) -> u64 {
+    let oldest = claimed.saturating_sub(place.capacity).saturating_add(1);
+    let Some(ended_before_ns @ 1..) = since_ns.checked_sub(HANDED_IN_WITHIN_NS) else {
+        return oldest;
+    };
+    let first_of = |run: u64| oldest.saturating_add(run.saturating_mul(RUN));
+    // All runs before `low` had ended; of those from `high` on nothing is known.
+    let mut low = 0u64;
+    let mut high = claimed
+        .saturating_add(1)
+        .saturating_sub(oldest)
+        .div_ceil(RUN);
+    while low < high {
+        let middle = low.midpoint(high);
+        let last = first_of(middle.saturating_add(1))
+            .saturating_sub(1)
+            .min(claimed);
+        match latest_end_ns(source, place, first_of(middle), last) {
+            Some(end_ns) if end_ns < ended_before_ns => low = middle.saturating_add(1),
+            _ => high = middle,
+        }
+    }
+    first_of(low).min(claimed.saturating_add(1))
+}
+
+/// The latest end among the newest run of tickets.
+pub(crate) fn latest_of_newest_ns(source: &Source, place: &Place, claimed: u64) -> Option<u64> {
+    let oldest = claimed
+        .saturating_sub(place.capacity.min(RUN))
+        .saturating_add(1);
+    latest_end_ns(source, place, oldest, claimed)
+}
+
+/// The latest end among the tickets from `first` to `last`, at most [`RUN`]. None: none of their records can be believed.
+fn latest_end_ns(source: &Source, place: &Place, first: u64, last: u64) -> Option<u64> {
+    let mut latest = None;
+    let mut records = [Record::zeroed(); RUN as usize];
+    let mut next = first;
+    while next <= last {
+        let slot = slot_of(next, place.capacity)?;
+        let count = last
+            .saturating_sub(next)
+            .saturating_add(1)
+            .min(place.capacity.saturating_sub(slot))
+            .min(RUN);
+        let records = records.get_mut(..count as usize)?;
+        place.read(source, slot, records);
+        for (sequence, record) in (next..).zip(records.iter()) {
+            if record.sequence == sequence && place.verifies(record) {
+                latest = latest.max(Some(record.end_ns()));
+            }
+        }
+        next = next.saturating_add(count);
+    }
+    latest
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Image, region};
+    use crate::{Event, Reading, Report, Trace};
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn since(trace: &Trace, since_ns: u64) -> (Vec<Event>, Report) {
+        let mut events = trace.read(Reading {
+            since_ns,
+            ..Reading::default()
+        });
+        let all = events.by_ref().collect();
+        let report = events.finish();
+        assert!(report.account.balances(), "{report:?}");
+        (all, report)
+    }
+
+    /// A ring that wrapped, ten events a millisecond, and a straggler now and then.
+    fn made(capacity: u64, claimed: u64) -> Image {
+        let mut image = Image::new(capacity, 1);
+        for i in 1..=claimed {
+            let late_ns = if i % 100 == 7 { SECOND / 2 } else { 0 };
+            image.record(0, region((i * 100_000).saturating_sub(late_ns)));
+        }
+        image
+    }
+
+    #[test]
+    fn no_event_since_then_is_missed_and_most_before_are_not_read() {
+        for (capacity, claimed) in [(50_000, 70_007), (60_000, 59_000), (1_500, 30_000)] {
+            let trace = made(capacity, claimed).trace();
+            let all: Vec<Event> = trace.events().collect();
+            for since_ns in [
+                0,
+                SECOND,
+                3 * SECOND,
+                9 * SECOND,
+                14 * SECOND,
+                15 * SECOND,
+                u64::MAX,
+            ] {
+                let (events, report) = since(&trace, since_ns);
+                let wanted = |events: &[Event]| -> Vec<u64> {
+                    let wanted = events.iter().filter(|event| event.end_ns() >= since_ns);
+                    wanted.map(|event| event.sequence).collect()
+                };
+                assert_eq!(wanted(&events), wanted(&all), "{capacity} {since_ns}");
+                assert_eq!(
+                    report.account.recovered + report.account.not_read,
+                    claimed.min(capacity)
+                );
+                // Two seconds' worth: a run and the time that records have to be handed in.
+                let before = events.len() - wanted(&events).len();
+                assert!(
+                    since_ns == u64::MAX || before <= 2 * 10_000 + 2048,
+                    "{before}"
+                );
+            }
+        }
+    }
+
+    /// What is torn proves nothing.
+    #[test]
+    fn torn_runs_are_not_passed_over() {
+        let mut image = made(20_000, 20_000);
+        for sequence in 1..=20_000 {
+            image.tear(0, sequence);
+        }
+        let (events, report) = since(&image.trace(), 2 * SECOND);
+        assert_eq!(
+            (events.len(), report.account.torn, report.account.not_read),
+            (0, 20_000, 0)
+        );
+    }
+
+    #[test]
+    fn the_latest_moment_is_that_of_the_newest() {
+        assert_eq!(Image::new(4, 1).trace().latest_ns(), 0);
+        let mut image = made(1_500, 30_000);
+        assert_eq!(image.trace().latest_ns(), 3 * SECOND);
+        image.finish(4 * SECOND);
+        assert_eq!(image.trace().latest_ns(), 4 * SECOND);
+    }
+}

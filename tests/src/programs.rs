@@ -1,0 +1,43 @@
+//! The project's programs, built by the cargo that runs the test.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+/// Where the programs are.
+#[derive(Debug)]
+pub struct Programs {
+    /// The example that records.
+    pub pipeline: PathBuf,
+    /// The command that converts.
+    pub convert: PathBuf,
+}
+
+/// Built when first asked for.
+pub static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| {
+    let built = Command::new(env!("CARGO"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["build", "--quiet", "--message-format=json"])
+        // The whole workspace, as `tests/run` builds it: nothing is built twice for the sake of other features.
+        .args(["--workspace", "--example=pipeline", "--bin=hrx-convert"])
+        .output()
+        .expect("cargo runs");
+    let complaint = String::from_utf8_lossy(&built.stderr);
+    assert!(built.status.success(), "{complaint}");
+    let executables: BTreeMap<String, PathBuf> = String::from_utf8(built.stdout)
+        .expect("UTF-8")
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+        .filter_map(|message| {
+            let name = message["target"]["name"].as_str()?.to_owned();
+            Some((name, message["executable"].as_str()?.into()))
+        })
+        .collect();
+    Programs {
+        pipeline: executables["pipeline"].clone(),
+        convert: executables["hrx-convert"].clone(),
+    }
+});

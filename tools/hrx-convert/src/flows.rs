@@ -1,0 +1,145 @@
+//! Which region comes after which of the same correlation id, for arrows in viewers.
+//!
+//! Regions of one id form a chain in the order of completion, as long as each begins no earlier than the one before; one that began earlier
+//! starts a chain of its own, since an arrow cannot go back in time. A chain's number is never used again. Memory is fixed: the latest
+//! [`WAYS`] ids of each of [`SETS`] sets are remembered, which is all of them where fewer than some ten thousand are under way. One that was forgotten
+//! starts a new chain, which costs an arrow and never draws a wrong one.
+
+use crate::captures::Capture;
+
+/// A power of two.
+const SETS: usize = 1 << 13;
+const WAYS: usize = 4;
+
+/// A place in a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The chain's number, from 1.
+    pub chain: u64,
+    /// Whether there is a region before it.
+    pub continues: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Chain {
+    correlation_id: u64,
+    /// 0: none.
+    chain: u64,
+    /// Where its last region began.
+    start_ns: u64,
+    capture: usize,
+}
+
+/// The chains under way.
+pub struct Flows {
+    /// In each set, the latest first.
+    sets: Vec<[Chain; WAYS]>,
+    chains: u64,
+}
+
+impl Flows {
+    pub fn new() -> Self {
+        Self {
+            sets: vec![[Chain::default(); WAYS]; SETS],
+            chains: 0,
+        }
+    }
+
+    /// The region's place; None: it has no correlation id.
+    #[inline]
+    pub fn link(&mut self, capture: &Capture, correlation_id: u64, start_ns: u64) -> Option<Link> {
+        if correlation_id == 0 {
+            return None;
+        }
+        let hash = mixed(correlation_id ^ (capture.index as u64) << 48);
+        let set = &mut self.sets[hash as usize % SETS];
+        let known = set.iter().position(|known| {
+            (known.correlation_id, known.capture) == (correlation_id, capture.index)
+        });
+        let continued = known
+            .map(|way| set[way])
+            .filter(|known| known.start_ns <= start_ns);
+        let chain = continued.map_or_else(
+            || {
+                self.chains += 1;
+                self.chains
+            },
+            |known| known.chain,
+        );
+        set[..=known.unwrap_or(WAYS - 1)].rotate_right(1);
+        set[0] = Chain {
+            correlation_id,
+            chain,
+            start_ns,
+            capture: capture.index,
+        };
+        Some(Link {
+            chain,
+            continues: continued.is_some(),
+        })
+    }
+}
+
+/// SplitMix64's finalizer: a bijection that scatters.
+pub fn mixed(number: u64) -> u64 {
+    let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    number ^ number >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::Capture as Made;
+    use crate::captures::Captures;
+
+    fn links(
+        captures: &Captures,
+        regions: impl IntoIterator<Item = (usize, u64, u64)>,
+    ) -> Vec<(u64, bool)> {
+        let mut flows = Flows::new();
+        let link = |(index, id, start_ns)| flows.link(&captures[index], id, start_ns);
+        let links = regions.into_iter().filter_map(link);
+        links.map(|link| (link.chain, link.continues)).collect()
+    }
+
+    #[test]
+    fn chains() {
+        let captures = Captures::of_bytes([Made::new(1).bytes(), Made::new(1).bytes()]);
+        let links = links(
+            &captures,
+            // No id; two of one id; another id; the same of another capture; back in time; equal.
+            [
+                (0, 0, 1),
+                (0, 7, 1),
+                (0, 7, 5),
+                (0, 8, 6),
+                (1, 7, 7),
+                (0, 7, 4),
+                (0, 7, 4),
+            ],
+        );
+        assert_eq!(
+            links,
+            [
+                (1, false),
+                (1, true),
+                (2, false),
+                (3, false),
+                (4, false),
+                (4, true)
+            ]
+        );
+    }
+
+    #[test]
+    fn ten_thousand_at_once_are_told_apart() {
+        let captures = Captures::of_bytes([Made::new(1).bytes()]);
+        for stride in [1, 64, 4_096, 1 << 32] {
+            let ids = (1..=10_000).map(|id| (0, id * stride, id));
+            let links = links(&captures, ids.clone().chain(ids));
+            let continued = links.iter().filter(|link| link.1).count();
+            assert!(continued > 9_500, "{continued} of stride {stride}");
+        }
+    }
+}
