@@ -62,10 +62,9 @@ function drawCharts(timeline, regions, captures) {
   const several = captures.length > 1;
   const rates = bandwidths(regions, Math.max(...timeline.last, 1));
   if (rates.length) {
-    const highest = Math.max(...rates.map(([, bins]) => Math.max(...bins)));
     place.append(element('h2', {}, 'Copy bandwidth over time'), element('div', { class: 'charts' }, ...rates.map(([index, bins]) => {
       const lane = regions.layout.lanes[index];
-      return bandwidthChart(several ? `${lane.name}, ${captureName(captures[lane.capture])}` : lane.name, bins, regions.base, Math.max(...timeline.last, 1), highest);
+      return bandwidthChart(several ? `${lane.name}, ${captureName(captures[lane.capture])}` : lane.name, bins, regions.base, Math.max(...timeline.last, 1), Math.max(...bins));
     })));
   }
   const labels = captures.flatMap((capture) => capture.lanes.flatMap((lane) => lane.labels.filter((label) => label.histogram?.length).map((label) => [lane, label])));
