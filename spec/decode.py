@@ -20,6 +20,7 @@ IDENTITY_BYTES = 1024
 BLOCK = 64  # RECORD_BYTES and BLOCK_BYTES
 TEXT_BYTES_MAX = 16384
 STATE_RECORDING, STATE_FINISHED = b"RECORDIN", b"FINISHED"
+SEQUENCE_OPEN = int.from_bytes(b"\0\0\0\0OPEN", "little")
 SEQUENCE_TAKEN = 2**64 - 1
 KIND_REGION, KIND_OPEN = 0, 1
 FLAG_FAILED, FLAG_SATURATED = 1, 2
@@ -170,13 +171,14 @@ def read_open_table(data, identity):
     regions, torn = [], 0
     for slot in range(identity["open_slots"]):
         item = take(data, identity["open_offset"] + slot * BLOCK, BLOCK)
-        *values, flags, _, kind, crc32 = RECORD.unpack(item)
+        *values, flags, open_slot, kind, crc32 = RECORD.unpack(item)
         region = {"slot": slot, **dict(zip(OPEN_FIELDS, values)), "saturated": bool(flags & FLAG_SATURATED)}
         sequence, claimed_at_begin, ring = (region.pop(name) for name in ("sequence", "claimed_at_begin", "ring"))
         if sequence in (0, SEQUENCE_TAKEN):
             continue
+        runs_here = sequence == SEQUENCE_OPEN + region["start_ns"] % 2**32 and open_slot == 1 + slot
         verifies = crc32 == checksum(item, 60, salt_of(identity, 1))
-        if sequence != slot + 1 or not verifies or kind != KIND_OPEN or ring >= identity["ring_count"]:
+        if not runs_here or not verifies or kind != KIND_OPEN or ring >= identity["ring_count"]:
             torn += 1
         else:
             regions.append((region, ring, claimed_at_begin))

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use bytemuck::Zeroable;
 use hrx_trace_format::header::{STATE_FINISHED, STATE_RECORDING};
-use hrx_trace_format::open::KIND_OPEN;
+use hrx_trace_format::open::{KIND_OPEN, sequence_of};
 use hrx_trace_format::record::slot_of;
 use hrx_trace_format::{Area, Checksum, Counters, Geometry, Identity, OpenRecord, Record, label};
 
@@ -111,7 +111,8 @@ impl Capture {
 
     /// A region that runs, in that slot of the open table.
     pub fn open(&mut self, slot: u32, mut open: OpenRecord) -> &mut Self {
-        open.sequence = u64::from(slot) + 1;
+        open.sequence = sequence_of(open.start_ns);
+        open.open_slot = slot as u8 + 1;
         open.kind = KIND_OPEN;
         open.claimed_at_begin = self.claimed[open.ring as usize];
         let at = self.identity.open_slot(slot) as usize;

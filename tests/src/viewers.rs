@@ -459,7 +459,7 @@ impl CatapultTrace {
     }
 }
 
-/// Catapult computes in milliseconds; a nanosecond is more than a double's error up to 2^53 ns, 104 days.
+/// Catapult computes in milliseconds; a nanosecond is more than a double's error up to 2^51 ns, 26 days.
 #[allow(
     clippy::cast_possible_truncation,
     reason = "a time beyond i64 saturates, and then differs from what was recorded"

@@ -91,7 +91,7 @@ fn byte_tables() {
     let counters =
         fields!(Counters: state finished_ns dropped rejected open_refused labels_refused unused);
     let open = fields!(OpenRecord: sequence start_ns claimed_at_begin copied_bytes correlation_id lane label_id thread_id ring
-        flags unused kind crc32);
+        flags open_slot kind crc32);
     let by_hand = |fields: &[(&str, usize, usize)]| {
         let fields = fields.iter();
         fields
@@ -164,6 +164,7 @@ fn constants() {
         ("SEQUENCE_MAX", record::SEQUENCE_MAX.to_string()),
         ("STATE_RECORDING", ascii(header::STATE_RECORDING)),
         ("STATE_FINISHED", ascii(header::STATE_FINISHED)),
+        ("SEQUENCE_OPEN", open::SEQUENCE_OPEN.to_string()),
         ("SEQUENCE_TAKEN", open::SEQUENCE_TAKEN.to_string()),
         ("KIND_REGION", record::KIND_REGION.to_string()),
         ("KIND_OPEN", open::KIND_OPEN.to_string()),

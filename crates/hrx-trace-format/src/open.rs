@@ -16,11 +16,25 @@ pub const OPEN_SLOTS: u32 = 64;
 /// The sequence word of a slot that a thread has taken and not yet filled. `begin` has not returned: there is nothing to show.
 pub const SEQUENCE_TAKEN: u64 = u64::MAX;
 
+/// The upper half of the sequence word of a slot that holds a region. In a hex dump it reads `OPEN`.
+pub const SEQUENCE_OPEN: u64 = u64::from_le_bytes(*b"\0\0\0\0OPEN");
+
+/// The sequence word of a slot that holds a region that began at `start_ns`: `OPEN`, and the lower half of the beginning.
+///
+/// A free slot still holds its last region, whole but for this word, and this word must not bring it back. So it differs from the word of a free slot
+/// in many bits: a flipped one does not make it. And it differs from region to region, so that the new region's word does not go with the
+/// words of the last one: a reader or a disk that sees the two mixed sees a checksum that does not hold.
+#[inline]
+#[must_use]
+pub const fn sequence_of(start_ns: u64) -> u64 {
+    SEQUENCE_OPEN | (start_ns & 0xFFFF_FFFF)
+}
+
 /// One region that is running now, as the host observed its beginning.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct OpenRecord {
-    /// 1 + the slot it lies in. 0: the slot is free. [`SEQUENCE_TAKEN`]: taken, not yet filled.
+    /// [`sequence_of`] its beginning. 0: the slot is free. [`SEQUENCE_TAKEN`]: taken, not yet filled.
     pub sequence: u64,
     /// When the region began, in nanoseconds since the capture's start.
     pub start_ns: u64,
@@ -40,8 +54,8 @@ pub struct OpenRecord {
     pub ring: u32,
     /// [`crate::record::FLAG_SATURATED`]. The other bits are unused.
     pub flags: u8,
-    /// Unused: a writer clears it, a reader ignores it.
-    pub unused: u8,
+    /// 1 + the slot it lies in.
+    pub open_slot: u8,
     /// [`KIND_OPEN`]. Readers believe no other kind here.
     pub kind: u16,
     /// CRC-32 of all 64 bytes, computed while this field holds the salt of the open table.
@@ -61,6 +75,7 @@ const _: () = {
     assert!(offset_of!(OpenRecord, label_id) == offset_of!(Record, label_id));
     assert!(offset_of!(OpenRecord, thread_id) == offset_of!(Record, thread_id));
     assert!(offset_of!(OpenRecord, flags) == offset_of!(Record, flags));
+    assert!(offset_of!(OpenRecord, open_slot) == offset_of!(Record, open_slot));
     assert!(offset_of!(OpenRecord, kind) == offset_of!(Record, kind));
     assert!(offset_of!(OpenRecord, crc32) == offset_of!(Record, crc32));
     assert!(OPEN_SLOTS < u8::MAX as u32);
@@ -73,6 +88,14 @@ impl OpenRecord {
     pub fn sealed(mut self, checksum: &Checksum, salt: u32) -> Self {
         self.crc32 = checksum.of_record(bytemuck::cast(self), salt);
         self
+    }
+
+    /// Whether it says that it is a region that runs in slot `slot`.
+    #[inline]
+    #[must_use]
+    pub fn runs_in(&self, slot: u32) -> bool {
+        self.sequence == sequence_of(self.start_ns)
+            && u32::from(self.open_slot).checked_sub(1) == Some(slot)
     }
 
     /// Whether the checksum holds. Says nothing of the sequence.

@@ -8,7 +8,7 @@
 
 use bytemuck::Zeroable;
 use hrx_trace_format::Record;
-use hrx_trace_format::record::{RECORD_BYTES, SEQUENCE_MAX, slot_of};
+use hrx_trace_format::record::{SEQUENCE_MAX, slot_of};
 
 use crate::ring::Place;
 use crate::source::Source;
@@ -34,10 +34,8 @@ pub(crate) fn newest_sequence(
                 .saturating_sub(first)
                 .min(chunk_records.max(1) as u64);
             behind = behind.saturating_sub(count);
-            if source.is_hole(
-                place.offset_of(behind),
-                count.saturating_mul(RECORD_BYTES as u64),
-            ) {
+            let end = behind.saturating_add(count);
+            if place.next_data(source, behind, end) == end {
                 // Zeroes are no record.
                 continue;
             }
@@ -93,12 +91,6 @@ pub(crate) fn is_confirmed(source: &Source, place: &Place, claimed: u64) -> bool
 fn newest_near(source: &Source, place: &Place, slot: u64, count: u64) -> u64 {
     let count = count.min(place.present.saturating_sub(slot));
     let mut records = vec![Record::zeroed(); count as usize];
-    if source.is_hole(
-        place.offset_of(slot),
-        count.saturating_mul(RECORD_BYTES as u64),
-    ) {
-        return 0;
-    }
     place.read(source, slot, &mut records);
     let believed = (slot..).zip(&records).filter(|(slot, record)| {
         slot_of(record.sequence, place.capacity) == Some(*slot)

@@ -68,6 +68,15 @@ impl Place {
             .saturating_add(slot.saturating_mul(RECORD_BYTES as u64))
     }
 
+    /// The first slot from `slot` on, at most `end`, that may hold anything but zeroes.
+    pub(crate) fn next_data(&self, source: &Source, slot: u64, end: u64) -> u64 {
+        let data = source.next_data(self.offset_of(slot), self.offset_of(end));
+        let into_ring = data.saturating_sub(self.offset);
+        into_ring
+            .div_euclid(RECORD_BYTES as u64)
+            .clamp(slot, end.max(slot))
+    }
+
     /// Reads the slots from `slot` on.
     pub(crate) fn read(
         &self,
@@ -119,6 +128,8 @@ pub(crate) struct RingReader {
     judged: usize,
     chunk_records: usize,
     account: Account,
+    /// Events handed out before the chunk.
+    recovered_before: u64,
     /// When the oldest record behind the last gap that an overwriting made was complete.
     complete_since_ns: Option<u64>,
     read_failed: Option<Damage>,
@@ -156,6 +167,7 @@ impl RingReader {
                 overwritten,
                 ..Account::default()
             },
+            recovered_before: 0,
             complete_since_ns: None,
             read_failed: None,
             overtaken: 0,
@@ -314,6 +326,18 @@ impl RingReader {
             }
             let in_file = self.place.present.saturating_sub(self.slot);
             if in_file > 0 {
+                if self.is_barren() {
+                    let end = self.slot.saturating_add(self.unread.min(in_file));
+                    let data = self.place.next_data(source, self.slot, end);
+                    let hole = data.saturating_sub(self.slot);
+                    if hole > 0 {
+                        self.account.torn = self.account.torn.saturating_add(hole);
+                        self.expected = self.expected.saturating_add(hole);
+                        self.advance(hole);
+                        continue;
+                    }
+                }
+                self.recovered_before = self.account.recovered;
                 let count = self.unread.min(in_file).min(self.chunk_records as u64);
                 self.chunk.resize(count as usize, Record::zeroed());
                 self.judged = 0;
@@ -330,6 +354,13 @@ impl RingReader {
             self.expected = self.expected.saturating_add(missing);
             self.advance(missing);
         }
+    }
+
+    /// Whether the last chunk had nothing, so that there may be a hole. Of a running writer every ticket is asked for.
+    fn is_barren(&self) -> bool {
+        !self.writer_runs
+            && !self.chunk.is_empty()
+            && self.account.recovered == self.recovered_before
     }
 
     fn advance(&mut self, count: u64) {

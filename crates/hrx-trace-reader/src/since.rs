@@ -3,7 +3,7 @@
 //! Tickets are nearly in the order of completion: a record's ticket is taken after its region has ended, never before. So if each of a whole
 //! [`RUN`] of tickets had ended [`HANDED_IN_WITHIN_NS`] before the moment, every earlier ticket belongs to a region that had ended before it,
 //! unless the program handed in all records of that run later than this after their ends. The last such run is found by halving: sixteen runs are read
-//! of a ring of millions. A run without a believable record proves nothing, and is not passed over.
+//! of a ring of millions. A run without a believable record proves nothing; but of a hole in the file, the run behind it is asked.
 
 use bytemuck::Zeroable;
 use hrx_trace_format::Record;
@@ -32,15 +32,40 @@ pub(crate) fn first_ticket(source: &Source, place: &Place, claimed: u64, since_n
         .div_ceil(RUN);
     while low < high {
         let middle = low.midpoint(high);
-        let last = first_of(middle.saturating_add(1))
-            .saturating_sub(1)
-            .min(claimed);
-        match latest_end_ns(source, place, first_of(middle), last) {
-            Some(end_ns) if end_ns < ended_before_ns => low = middle.saturating_add(1),
+        let run = behind_hole(source, place, first_of(middle), claimed)
+            .map(|ticket| ticket.saturating_sub(oldest).div_euclid(RUN))
+            .filter(|run| *run < high);
+        let ended = run.is_some_and(|run| {
+            let last = first_of(run.saturating_add(1))
+                .saturating_sub(1)
+                .min(claimed);
+            latest_end_ns(source, place, first_of(run), last)
+                .is_some_and(|end_ns| end_ns < ended_before_ns)
+        });
+        match run {
+            Some(run) if ended => low = run.saturating_add(1),
             _ => high = middle,
         }
     }
     first_of(low).min(claimed.saturating_add(1))
+}
+
+/// The first ticket from `ticket` on whose slot is in no hole of the file.
+fn behind_hole(source: &Source, place: &Place, ticket: u64, claimed: u64) -> Option<u64> {
+    let mut ticket = ticket;
+    // To the ring's end, and from its beginning.
+    for _ in 0..2 {
+        let slot = slot_of(ticket, place.capacity)?;
+        let data = place.next_data(source, slot, place.capacity);
+        ticket = ticket.saturating_add(data.saturating_sub(slot));
+        if ticket > claimed {
+            return None;
+        }
+        if data < place.capacity {
+            return Some(ticket);
+        }
+    }
+    None
 }
 
 /// The latest end among the newest run of tickets.
@@ -79,6 +104,11 @@ fn latest_end_ns(source: &Source, place: &Place, first: u64, last: u64) -> Optio
 mod tests {
     use crate::testing::{Image, region};
     use crate::{Event, Reading, Report, Trace};
+    use hrx_trace_format::header::STATE_RECORDING;
+    use hrx_trace_format::record::slot_of;
+    use hrx_trace_format::{Area, Checksum, Record};
+    use std::fs::File;
+    use std::os::unix::fs::FileExt;
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -135,6 +165,44 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// A file of which only the newest records are there, as a sparse one: its holes are not read, whatever is asked for.
+    #[test]
+    fn holes_are_passed_over() {
+        let (capacity, claimed, there) = (4_000_000, 7_000_000, 30_000);
+        let identity = hrx_trace_format::Geometry::new(capacity).layout().unwrap();
+        let checksum = Checksum::new();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sparse.hrxt");
+        let file = File::create(&path).unwrap();
+        file.set_len(identity.file_bytes).unwrap();
+        let put = |at, bytes: &[u8]| file.write_all_at(bytes, at).unwrap();
+        let identity = identity.sealed(&checksum);
+        put(0, bytemuck::bytes_of(&identity));
+        put(identity.counters_offset, &STATE_RECORDING.to_le_bytes());
+        put(identity.control_line(0), &u64::to_le_bytes(claimed));
+        for sequence in claimed - there + 1..=claimed {
+            let record = Record {
+                sequence,
+                ..region(sequence * 100_000)
+            };
+            let record = record.sealed(&checksum, Area::Ring(0).salt(identity.salt));
+            let slot = slot_of(sequence, capacity).unwrap();
+            put(identity.ring_slot(0, slot), bytemuck::bytes_of(&record));
+        }
+        let trace = Trace::open_for_newest(&path).unwrap();
+        let end_ns = trace.latest_ns();
+        assert_eq!(end_ns, claimed * 100_000);
+        let (events, report) = since(&trace, end_ns - SECOND);
+        assert!((10_000..22_000).contains(&events.len()), "{}", events.len());
+        assert_eq!((report.account.claimed, report.account.torn), (claimed, 0));
+        // Everything: the holes are torn, and counted without being read.
+        let (events, report) = since(&Trace::open(&path).unwrap(), 0);
+        assert_eq!(
+            (events.len() as u64, report.account.torn),
+            (there, capacity - there)
+        );
     }
 
     /// What is torn proves nothing.

@@ -210,7 +210,7 @@ fn read_open_table(
                 if record.sequence == 0 || record.sequence == SEQUENCE_TAKEN {
                     return None;
                 }
-                if record.sequence == u64::from(slot).saturating_add(1)
+                if record.runs_in(slot)
                     && record.verifies(checksum, salt)
                     && record.kind == KIND_OPEN
                     && record.ring < identity.ring_count

@@ -140,17 +140,18 @@ impl Source {
         failed
     }
 
-    /// Whether the file system knows that there is nothing but zeroes from `offset` on for `count` bytes. False: perhaps.
-    pub(crate) fn is_hole(&self, offset: u64, count: u64) -> bool {
+    /// The first offset from `offset` on, at most `end`, where the file system has anything but zeroes; `offset` itself where it does not know.
+    pub(crate) fn next_data(&self, offset: u64, end: u64) -> u64 {
         match &self.bytes {
             // Moves the cursor of this open file, which nobody else has and no pread minds.
             Bytes::File(file) => match seek(file, SeekFrom::Data(offset)) {
-                Ok(data) => data >= offset.saturating_add(count),
-                Err(error) => error == Errno::NXIO,
+                Ok(data) => data.min(end),
+                Err(Errno::NXIO) => end,
+                Err(_) => offset,
             },
-            Bytes::Memory(_) => false,
+            Bytes::Memory(_) => offset,
             #[cfg(test)]
-            Bytes::Fake(_) => false,
+            Bytes::Fake(_) => offset,
         }
     }
 
@@ -241,18 +242,19 @@ mod tests {
     }
 
     #[test]
-    fn holes_are_known_and_data_is_none() {
+    fn what_is_behind_a_hole() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sparse");
         let file = File::create(&path).unwrap();
         file.set_len(64 << 20).unwrap();
         file.write_all_at(&[1], 32 << 20).unwrap();
         let source = Source::open(&path).unwrap();
-        assert!(source.is_hole(0, 31 << 20));
-        assert!(source.is_hole(40 << 20, 1 << 30));
-        assert!(!source.is_hole(0, (32 << 20) + 1));
-        assert!(!source.is_hole(32 << 20, 1));
-        assert!(!Source::from_bytes(vec![0; 9]).is_hole(0, 9));
+        assert_eq!(source.next_data(0, 16 << 20), 16 << 20);
+        assert_eq!(source.next_data(0, 64 << 20), 32 << 20);
+        assert_eq!(source.next_data(32 << 20, 64 << 20), 32 << 20);
+        assert_eq!(source.next_data(40 << 20, 1 << 30), 1 << 30);
+        assert_eq!(source.next_data(1 << 40, 1 << 41), 1 << 41);
+        assert_eq!(Source::from_bytes(vec![0; 9]).next_data(3, 9), 3);
     }
 
     /// Short reads, interruptions, and a page that cannot be read.

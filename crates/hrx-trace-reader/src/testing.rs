@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use bytemuck::Zeroable;
 use hrx_trace_format::header::{STATE_FINISHED, STATE_RECORDING};
-use hrx_trace_format::open::KIND_OPEN;
+use hrx_trace_format::open::{KIND_OPEN, sequence_of};
 use hrx_trace_format::record::slot_of;
 use hrx_trace_format::{Area, Checksum, Identity, OpenRecord, Record, label};
 
@@ -100,7 +100,8 @@ impl Image {
 
     pub(crate) fn open(&mut self, slot: u32, open: OpenRecord) {
         let open = OpenRecord {
-            sequence: u64::from(slot) + 1,
+            sequence: sequence_of(open.start_ns),
+            open_slot: slot as u8 + 1,
             kind: KIND_OPEN,
             ..open
         };

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hrx_trace_format::header::STATE_FINISHED;
-use hrx_trace_format::open::{KIND_OPEN, OPEN_SLOTS};
+use hrx_trace_format::open::{KIND_OPEN, OPEN_SLOTS, sequence_of};
 use hrx_trace_format::record::FLAG_SATURATED;
 use hrx_trace_format::{Checksum, OpenRecord, Record};
 use hrx_trace_reader::Trace;
@@ -167,7 +167,7 @@ impl Recorder {
         };
         let described = event.record();
         let open = OpenRecord {
-            sequence: taken as u64 + 1,
+            sequence: sequence_of(start_ns),
             start_ns,
             // After the slot was taken: see the proof in `hrx_trace_format::open`.
             claimed_at_begin: self.rings[ring].claimed().load(Ordering::Relaxed),
@@ -178,7 +178,7 @@ impl Recorder {
             thread_id: thread.id,
             ring: ring as u32,
             flags: described.flags & FLAG_SATURATED,
-            unused: 0,
+            open_slot: taken as u8 + 1,
             kind: KIND_OPEN,
             crc32: 0,
         }
@@ -280,10 +280,11 @@ impl Recorder {
             ..record
         }
         .sealed(&self.checksum, ring.salt);
-        slot::publish(
-            ring.slots.get(ring.slot_of(ticket)),
-            &bytemuck::cast(record),
-        );
+        let slot = ring.slots.get(ring.slot_of(ticket));
+        if slot::overtaken(slot, record.sequence, ring.claimed()) {
+            return;
+        }
+        slot::publish(slot, &bytemuck::cast(record));
     }
 
     /// A free slot of the open table, now taken; the thread's favourite first, so that threads do not share lines.

@@ -3,7 +3,9 @@
 //! A slot is a row of 64-bit words; word 0 is its sequence. Invariants:
 //! - Only relaxed and release stores to the words, each of which is one instruction: no other thread, and no file, ever sees half a word.
 //! - Between the first and the last store the sequence is one that no reader believes.
-//! - Nothing waits: a writer that is overtaken by a whole lap spoils at most the slot it writes, which then fails verification.
+//! - Nothing waits. A writer that lost its processor and was overtaken by a whole lap finds a newer record in its slot, and leaves it alone: its own
+//!   would be outside the window. Only if it lost it between that look and its last store, some thirty instructions on, it spoils the slot, which then
+//!   fails verification.
 //!
 //! `tests/loom.rs` compiles this very file against loom's atomics, explores the interleavings, and removes each [`Site`] in turn to see
 //! that the models notice.
@@ -33,6 +35,24 @@ pub enum Site {
 #[inline]
 pub fn claim(claimed: &AtomicU64) -> u64 {
     claimed.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Whether the slot of ticket `sequence` holds a newer record already: the writer lost its processor for a whole lap, and its own record is outside the
+/// window. Costs a load of the line that is written next.
+#[inline]
+pub fn overtaken<const WORDS: usize>(
+    slot: &[AtomicU64; WORDS],
+    sequence: u64,
+    claimed: &AtomicU64,
+) -> bool {
+    let found = slot[0].load(Ordering::Relaxed);
+    found > sequence && was_given_out(found, claimed)
+}
+
+/// Whether `sequence` is that of a ticket. A stray store's is not: it must not keep the slot from being written for ever.
+#[cold]
+fn was_given_out(sequence: u64, claimed: &AtomicU64) -> bool {
+    sequence <= claimed.load(Ordering::Relaxed)
 }
 
 /// Writes `record` over whatever the slot holds. `record[0]` is the new sequence.

@@ -99,6 +99,26 @@ fn a_reader_sees_a_whole_record_or_none() {
     assert!(without.is_err(), "the reader's fence is not needed");
 }
 
+/// The writers of two laps meet in a slot. Found by stopping a writer at each of its instructions while another lapped it: wherever it stood, it went on
+/// to write over a newer event whose `record` had returned.
+#[test]
+fn a_late_writer_finds_the_newer_record() {
+    loom::model(|| {
+        let slot = empty_slot();
+        let claimed = AtomicU64::new(2);
+        assert!(!slot::overtaken(&slot, 1, &claimed), "the slot is empty");
+        slot::publish(&slot, &record(1));
+        assert!(!slot::overtaken(&slot, 2, &claimed), "the record is older");
+        slot::publish(&slot, &record(2));
+        assert!(slot::overtaken(&slot, 1, &claimed), "the record is newer");
+        slot[0].store(3, Ordering::Relaxed);
+        assert!(
+            !slot::overtaken(&slot, 2, &claimed),
+            "never given out: no record"
+        );
+    });
+}
+
 /// Two writers never get one ticket, and none is left out.
 #[test]
 fn tickets_are_unique_and_dense() {

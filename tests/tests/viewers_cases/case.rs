@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 
 use hrx_trace_format::header::STATE_FINISHED;
-use hrx_trace_format::{Geometry, LANE_NAMES, OpenRecord, Record, UNLABELLED};
+use hrx_trace_format::record::FLAG_SATURATED;
+use hrx_trace_format::{Geometry, Identity, LANE_NAMES, OpenRecord, Record, UNLABELLED};
+use hrx_trace_reader::{Ending, Event, OpenRegion, Trace};
 use hrx_trace_tests::capture::{Capture, region};
 
 /// A value beside a region.
@@ -31,6 +33,176 @@ pub struct Region {
 pub struct Mark {
     pub at_ns: u64,
     pub name: String,
+}
+
+/// What a viewer has to show of a capture.
+#[derive(Clone, Debug)]
+pub struct Expected {
+    pub what: String,
+    /// None: any that no other has.
+    pub pid: Option<u32>,
+    pub process_name: String,
+    pub regions: Vec<Region>,
+    pub begin: Mark,
+    pub end: Mark,
+    /// What the mark of the losses has to say, in this order; empty: there is none.
+    pub losses: Vec<&'static str>,
+}
+
+/// How times are shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeline {
+    /// Where the capture begins on it.
+    pub shift_ns: u64,
+    /// Nothing is shown later.
+    pub shown_ns_max: u64,
+    /// What the viewer's clock says at its zero.
+    pub epoch_ns: u64,
+}
+
+impl Timeline {
+    fn shown(&self, ns: u64) -> u64 {
+        ns.saturating_add(self.shift_ns).min(self.shown_ns_max) + self.epoch_ns
+    }
+}
+
+impl Region {
+    pub fn completed(event: &Event, label: &str, several_rings: bool, timeline: Timeline) -> Self {
+        let start_ns = timeline.shown(event.start_ns);
+        let duration_ns = timeline.shown(event.end_ns()) - start_ns;
+        let mut args = BTreeMap::from([
+            ("lane", Arg::Integer(event.lane.into())),
+            ("copied_bytes", Arg::Integer(event.copied_bytes)),
+            ("failed", Arg::Bool(event.failed)),
+            ("thread_id", Arg::Integer(event.thread_id.into())),
+            ("sequence", Arg::Integer(event.sequence)),
+        ]);
+        if several_rings {
+            args.insert("ring", Arg::Integer(event.ring.into()));
+        }
+        if event.failed || event.status != 0 {
+            args.insert("status", Arg::Integer(event.status.into()));
+        }
+        if event.correlation_id != 0 {
+            args.insert("correlation_id", Arg::Integer(event.correlation_id));
+        }
+        if event.saturated {
+            args.insert("saturated", Arg::Bool(true));
+        }
+        if duration_ns != event.duration_ns {
+            let start_ns = event.start_ns.saturating_add(timeline.shift_ns);
+            args.insert("start_ns", Arg::Integer(start_ns));
+            args.insert("duration_ns", Arg::Integer(event.duration_ns));
+        }
+        let failed = if event.failed { " [failed]" } else { "" };
+        Self {
+            lane: event.lane,
+            name: format!("{label} (host-observed){failed}"),
+            start_ns,
+            duration_ns: Some(duration_ns),
+            args,
+        }
+    }
+
+    pub fn unfinished(open: &OpenRegion, label: &str, last_ns: u64, timeline: Timeline) -> Self {
+        let running_ns = last_ns.saturating_add(timeline.shift_ns)
+            - open.start_ns.saturating_add(timeline.shift_ns);
+        let mut args = BTreeMap::from([
+            ("lane", Arg::Integer(open.lane.into())),
+            ("copied_bytes", Arg::Integer(open.copied_bytes)),
+            ("unfinished", Arg::Bool(true)),
+            ("running_ns", Arg::Integer(running_ns)),
+            ("thread_id", Arg::Integer(open.thread_id.into())),
+        ]);
+        if open.correlation_id != 0 {
+            args.insert("correlation_id", Arg::Integer(open.correlation_id));
+        }
+        if open.saturated {
+            args.insert("saturated", Arg::Bool(true));
+        }
+        Self {
+            lane: open.lane,
+            name: format!("{label} (host-observed) [unfinished]"),
+            start_ns: timeline.shown(open.start_ns),
+            duration_ns: None,
+            args,
+        }
+    }
+
+    /// What its lane is called.
+    pub fn lane_name(&self) -> String {
+        match LANE_NAMES.get(self.lane as usize) {
+            Some(name) => (*name).to_owned(),
+            None => format!("lane {}", self.lane),
+        }
+    }
+}
+
+impl Expected {
+    /// What a reader finds in a capture of which nothing is missing but old events and what was being recorded.
+    pub fn of(trace: &Trace, timeline: Timeline) -> Self {
+        let report = trace.report();
+        let several_rings = trace.identity().ring_count > 1;
+        let completed = trace.events().map(|event| {
+            let label = trace.name(event.label_id);
+            Region::completed(&event, &label, several_rings, timeline)
+        });
+        let unfinished = report.open_regions.iter().map(|open| {
+            let label = trace.name(open.label_id);
+            Region::unfinished(open, &label, report.last_ns, timeline)
+        });
+        let span_ns = (report.first_ns.unwrap_or_default(), report.last_ns);
+        let overwritten = report.account.overwritten;
+        let finished = report.ending == Ending::Finished;
+        Self {
+            what: trace.identity().program().to_owned(),
+            regions: completed.chain(unfinished).collect(),
+            losses: if report.account.torn > 0 {
+                vec!["torn"]
+            } else {
+                vec![]
+            },
+            ..Self::new(trace.identity(), span_ns, overwritten, finished, timeline)
+        }
+    }
+
+    /// What is expected whatever was recorded. `overwritten`: events.
+    pub fn new(
+        identity: &Identity,
+        (first_ns, last_ns): (u64, u64),
+        overwritten: u64,
+        finished: bool,
+        timeline: Timeline,
+    ) -> Self {
+        let begin = match overwritten {
+            0 => "begin: nothing older was overwritten (host-observed)".to_owned(),
+            1 => "begin: 1 older event overwritten (host-observed)".to_owned(),
+            count => format!("begin: {count} older events overwritten (host-observed)"),
+        };
+        let attributes: String = identity
+            .attributes()
+            .map(|(key, value)| format!(" {key}={value}"))
+            .collect();
+        let end = match finished {
+            true => "end: finished by its writer (host-observed)",
+            false => "end: the writer died; this is the last moment known (host-observed)",
+        };
+        Self {
+            what: String::new(),
+            pid: Some(identity.process_id),
+            process_name: format!("{}{attributes} (host-observed)", identity.program()),
+            regions: Vec::new(),
+            begin: Mark {
+                at_ns: timeline.shown(first_ns),
+                name: begin,
+            },
+            end: Mark {
+                at_ns: timeline.shown(last_ns),
+                name: end.to_owned(),
+            },
+            losses: Vec::new(),
+        }
+    }
 }
 
 /// A capture in the making.
@@ -124,137 +296,76 @@ impl Case {
     }
 
     /// The newest `capacity` tickets of each ring, and how many are older.
-    fn window(&self) -> (Vec<(u64, u64, Record)>, u64) {
+    fn window(&self) -> (Vec<Event>, u64) {
         let capacity = self.capture.identity.capacity as usize;
         let mut overwritten = 0;
-        let mut records = Vec::new();
+        let mut events = Vec::new();
         for (ring, tickets) in (0..).zip(&self.tickets) {
             let older = tickets.len().saturating_sub(capacity);
             overwritten += older as u64;
-            let window = (1..).zip(tickets).skip(older);
-            records.extend(window.filter_map(|(n, record)| record.map(|record| (ring, n, record))));
+            for (sequence, record) in (1..).zip(tickets).skip(older) {
+                events.extend(record.map(|record| event(ring, sequence, &record)));
+            }
         }
-        (records, overwritten)
+        (events, overwritten)
     }
 
-    /// The first and the last moment that the capture knows of.
-    pub fn span_ns(&self) -> (u64, u64) {
-        let (records, _) = self.window();
+    /// What has to be shown.
+    pub fn expected(&self, timeline: Timeline) -> Expected {
+        let (events, overwritten) = self.window();
+        let finished = self.capture.counters.state == STATE_FINISHED;
+        let starts = events.iter().map(|event| event.start_ns);
         let begun = || self.open.iter().map(|open| open.start_ns);
-        let starts = records.iter().map(|(_, _, record)| record.start_ns);
-        let ends = records
-            .iter()
-            .map(|(_, _, record)| record.start_ns.saturating_add(record.duration_ns));
-        let finished_ns = match self.capture.counters.state {
-            STATE_FINISHED => self.capture.counters.finished_ns,
-            _ => 0,
-        };
-        let last_ns = ends.chain(begun()).chain([finished_ns]).max();
-        (
-            starts.chain(begun()).min().unwrap_or_default(),
-            last_ns.unwrap_or_default(),
-        )
-    }
-
-    /// What has to be shown, where times are shown up to `shown_ns_max`.
-    pub fn regions(&self, shown_ns_max: u64) -> Vec<Region> {
-        let (_, last_ns) = self.span_ns();
-        let (records, _) = self.window();
+        let first_ns = starts.chain(begun()).min().unwrap_or_default();
+        let ends = events.iter().map(Event::end_ns);
+        let finished_ns = finished.then_some(self.capture.counters.finished_ns);
+        let last_ns = ends.chain(begun()).chain(finished_ns).max();
+        let span_ns = (first_ns, last_ns.unwrap_or_default());
         let several_rings = self.tickets.len() > 1;
-        let completed = records.into_iter().map(|(ring, sequence, record)| {
-            let start_ns = record.start_ns.min(shown_ns_max);
-            let end_ns = record.start_ns.saturating_add(record.duration_ns);
-            let duration_ns = end_ns.min(shown_ns_max) - start_ns;
-            let mut args = BTreeMap::from([
-                ("failed", Arg::Bool(record.failed())),
-                ("sequence", Arg::Integer(sequence)),
-            ]);
-            if several_rings {
-                args.insert("ring", Arg::Integer(ring));
-            }
-            if record.failed() || record.status != 0 {
-                args.insert("status", Arg::Integer(record.status.into()));
-            }
-            if duration_ns != record.duration_ns {
-                args.insert("start_ns", Arg::Integer(record.start_ns));
-                args.insert("duration_ns", Arg::Integer(record.duration_ns));
-            }
-            let name = self.shown(record.label_id);
-            let failed = if record.failed() { " [failed]" } else { "" };
-            Region {
-                lane: record.lane,
-                name: format!("{name}{failed}"),
-                start_ns,
-                duration_ns: Some(duration_ns),
-                args,
-            }
-            .with(&record)
+        let completed = events.iter().map(|event| {
+            let label = &self.labels[&event.label_id];
+            Region::completed(event, label, several_rings, timeline)
         });
         let unfinished = self.open.iter().map(|open| {
-            let running_ns = Arg::Integer(last_ns - open.start_ns);
-            Region {
-                lane: open.lane,
-                name: format!("{} [unfinished]", self.shown(open.label_id)),
-                start_ns: open.start_ns.min(shown_ns_max),
-                duration_ns: None,
-                args: BTreeMap::from([("unfinished", Arg::Bool(true)), ("running_ns", running_ns)]),
-            }
-            .with(&Record {
-                copied_bytes: open.copied_bytes,
-                correlation_id: open.correlation_id,
-                thread_id: open.thread_id,
-                lane: open.lane,
-                flags: open.flags,
-                ..region(0, 0, 0)
-            })
+            let label = &self.labels[&open.label_id];
+            Region::unfinished(&open_region(open), label, span_ns.1, timeline)
         });
-        completed.chain(unfinished).collect()
-    }
-
-    fn shown(&self, label_id: u32) -> String {
-        format!("{} (host-observed)", self.labels[&label_id])
-    }
-
-    /// What stands on the capture's own track, in the order of time but for the mark of several rings.
-    pub fn marks(&self) -> (Mark, Mark) {
-        let (first_ns, last_ns) = self.span_ns();
-        let begin = match self.window().1 {
-            0 => "begin: nothing older was overwritten (host-observed)".to_owned(),
-            1 => "begin: 1 older event overwritten (host-observed)".to_owned(),
-            count => format!("begin: {count} older events overwritten (host-observed)"),
-        };
-        let end = match self.capture.counters.state {
-            STATE_FINISHED => "end: finished by its writer (host-observed)",
-            _ => "end: the writer died; this is the last moment known (host-observed)",
-        };
-        let mark = |at_ns, name| Mark { at_ns, name };
-        (mark(first_ns, begin), mark(last_ns, end.to_owned()))
+        let identity = &self.capture.identity;
+        Expected {
+            what: self.name.clone(),
+            regions: completed.chain(unfinished).collect(),
+            losses: self.losses.clone(),
+            ..Expected::new(identity, span_ns, overwritten, finished, timeline)
+        }
     }
 }
 
-impl Region {
-    /// What completed and unfinished regions have in common.
-    fn with(mut self, record: &Record) -> Self {
-        self.args.insert("lane", Arg::Integer(record.lane.into()));
-        self.args
-            .insert("copied_bytes", Arg::Integer(record.copied_bytes));
-        self.args
-            .insert("thread_id", Arg::Integer(record.thread_id.into()));
-        if record.correlation_id != 0 {
-            self.args
-                .insert("correlation_id", Arg::Integer(record.correlation_id));
-        }
-        if record.saturated() {
-            self.args.insert("saturated", Arg::Bool(true));
-        }
-        self
+fn event(ring: u32, sequence: u64, record: &Record) -> Event {
+    Event {
+        ring,
+        sequence,
+        start_ns: record.start_ns,
+        duration_ns: record.duration_ns,
+        copied_bytes: record.copied_bytes,
+        correlation_id: record.correlation_id,
+        lane: record.lane,
+        label_id: record.label_id,
+        thread_id: record.thread_id,
+        status: record.status,
+        failed: record.failed(),
+        saturated: record.saturated(),
     }
+}
 
-    /// What its lane is called.
-    pub fn lane_name(&self) -> String {
-        match LANE_NAMES.get(self.lane as usize) {
-            Some(name) => (*name).to_owned(),
-            None => format!("lane {}", self.lane),
-        }
+fn open_region(open: &OpenRecord) -> OpenRegion {
+    OpenRegion {
+        slot: 0,
+        start_ns: open.start_ns,
+        copied_bytes: open.copied_bytes,
+        correlation_id: open.correlation_id,
+        lane: open.lane,
+        label_id: open.label_id,
+        thread_id: open.thread_id,
+        saturated: open.flags & FLAG_SATURATED != 0,
     }
 }

@@ -1,13 +1,15 @@
 //! The outputs that the cases are converted to: one more is one more line in [`OUTPUTS`].
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use hrx_trace_format::Identity;
 use hrx_trace_tests::programs::PROGRAMS;
 use serde_json::{Value, json};
 
-use crate::case::Arg;
+use crate::case::{Arg, Case, Expected, Timeline};
 
 /// One way to convert, and what its viewers can know of it.
 #[derive(Debug)]
@@ -16,70 +18,144 @@ pub struct Output {
     /// Of the output's name.
     pub extension: &'static str,
     pub options: &'static [&'static str],
+    /// How many captures go into one file.
+    pub together: usize,
     /// Times are shown up to here.
     pub shown_ns_max: u64,
+    /// What the viewers' clock says when the capture begins.
+    pub epoch_ns: fn(&Identity) -> u64,
     /// By how much a time may be off.
     pub tolerance_ns: fn(u64) -> u64,
-    /// What the times are relative to, by the clock that a viewer shows; 0: the capture's start.
-    pub epoch_ns: i64,
-    /// What is not repeated beside each region: the track tells.
-    pub absent: &'static [&'static str],
     /// The last integer that is one in the arguments; larger ones are strings.
     pub integer_max: u64,
+    /// Arguments that it leaves out.
+    pub without: &'static [&'static str],
+    /// Whether there are marks where the capture begins, what it lost and how it ended.
+    pub marks: bool,
+    /// Whether a track with something unfinished has a mark at the last moment known.
+    pub last_moments: bool,
 }
 
 /// Perfetto reads them all.
-pub const OUTPUTS: &[Output] = &[JSON, PFTRACE];
+pub const OUTPUTS: &[Output] = &[
+    JSON,
+    JSON_BARE,
+    NATIVE,
+    Output {
+        name: "pftrace-bare",
+        options: &[
+            "--format=perfetto",
+            "--no-counters",
+            "--no-flows",
+            "--no-marks",
+        ],
+        marks: false,
+        ..NATIVE
+    },
+];
 
-/// What catapult and speedscope read too.
+/// What catapult reads too.
+pub const JSON_OUTPUTS: &[Output] = &[JSON, JSON_BARE];
+
+const JSON_BARE: Output = Output {
+    name: "json-bare",
+    options: &["--no-counters", "--no-flows", "--no-marks", "--no-colors"],
+    marks: false,
+    ..JSON
+};
+
+/// What speedscope reads too.
 pub const JSON: Output = Output {
     name: "json",
     extension: "json",
     options: &[],
+    together: 1,
     shown_ns_max: 1 << 62,
+    epoch_ns: |_| 0,
     // Microseconds and nanoseconds are computed as doubles; see hrx-convert's chrome.rs.
     tolerance_ns: |time_ns| match time_ns {
         _ if JSON_LATE_NS.contains(&time_ns) => 1,
         ..=JSON_EXACT_NS_MAX => 0,
         _ => 1 << (time_ns / JSON_EXACT_NS_MAX).ilog2(),
     },
-    epoch_ns: 0,
-    absent: &[],
     integer_max: 1 << 53,
+    without: &[],
+    marks: true,
+    last_moments: true,
 };
 
-/// Exact at any time, and on the clock that traces of the same host's devices have.
-pub const PFTRACE: Output = Output {
+const NATIVE: Output = Output {
     name: "pftrace",
     extension: "pftrace",
-    options: &["--format", "perfetto"],
-    shown_ns_max: 1 << 62,
+    options: &["--format=perfetto"],
+    // Perfetto counts from the boot of the machine.
+    epoch_ns: |identity| identity.epoch_boottime_ns,
     tolerance_ns: |_| 0,
-    // The boot time at which the captures of the cases began.
-    epoch_ns: 78_000_000_001,
-    absent: &["lane", "sequence"],
     integer_max: i64::MAX as u64,
+    without: &["lane", "sequence"],
+    last_moments: false,
+    ..JSON
 };
 
 pub const JSON_LATE_NS: Range<u64> = (1 << 42) * 1_000..1 << 52;
 pub const JSON_EXACT_NS_MAX: u64 = (1 << 43) * 1_000;
 
+/// The captures of one file begin so much after one another.
+const STEP_NS: u64 = 1_000_003;
+
 impl Output {
-    /// Converts a capture with the real command, beside it.
-    pub fn convert(&self, capture: &Path) -> PathBuf {
-        let to = capture.with_extension(format!("{}.{}", self.name, self.extension));
+    /// Writes the captures of cases, as if recorded one after another since one boot; and says what their file has to show.
+    pub fn lay_down(&self, cases: &[Case], folder: &Path) -> (Vec<PathBuf>, Vec<Expected>) {
+        let origin = cases[0].capture.identity;
+        let mut pids = BTreeSet::new();
+        let laid_down = (0..).zip(cases).map(|(index, case)| {
+            let shift_ns = index * STEP_NS;
+            let mut capture = case.capture.clone();
+            let identity = &mut capture.identity;
+            identity.epoch_monotonic_ns += shift_ns;
+            identity.epoch_realtime_ns += shift_ns;
+            identity.epoch_boottime_ns += shift_ns;
+            let name = format!("{}.hrxt", case.name);
+            let pid = identity.process_id;
+            let path = capture.write(folder, &name);
+            let mut expected = case.expected(self.timeline(&origin, shift_ns));
+            if !pids.insert(pid) {
+                expected.pid = None;
+                expected.process_name = format!("pipeline [pid {pid}, {name}] (host-observed)");
+            }
+            (path, expected)
+        });
+        laid_down.unzip()
+    }
+
+    /// `origin`: the capture that began first.
+    pub fn timeline(&self, origin: &Identity, shift_ns: u64) -> Timeline {
+        Timeline {
+            shift_ns,
+            shown_ns_max: self.shown_ns_max,
+            epoch_ns: (self.epoch_ns)(origin),
+        }
+    }
+
+    /// Converts captures with the real command, beside the first of them.
+    pub fn convert(&self, captures: &[PathBuf]) -> PathBuf {
+        let to = captures[0].with_extension(format!("{}.{}", self.name, self.extension));
         let converted = Command::new(&PROGRAMS.convert)
             .args(self.options)
-            .args([capture, Path::new("-o"), &to])
+            .args(captures)
+            .arg("-o")
+            .arg(&to)
             .output()
             .expect("hrx-convert starts");
         let complaint = String::from_utf8_lossy(&converted.stderr);
-        assert!(
-            converted.status.success(),
-            "{}: {complaint}",
-            capture.display()
-        );
+        assert!(converted.status.success(), "{captures:?}: {complaint}");
         to
+    }
+
+    /// What a failure is about.
+    pub fn what(&self, expected: &[Expected]) -> String {
+        let cases = expected.iter().map(|expected| &*expected.what);
+        format!("{}, {}", Vec::from_iter(cases).join(" + "), self.name)
     }
 
     /// A value beside a region, as it has to be shown.

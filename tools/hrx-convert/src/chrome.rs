@@ -489,7 +489,7 @@ mod tests {
         regions.filter(|event| event["ph"] == phase).collect()
     }
 
-    fn marks(document: &Value) -> Vec<&Value> {
+    fn marks_of(document: &Value) -> Vec<&Value> {
         let events = document["traceEvents"].as_array().expect("an array");
         events
             .iter()
@@ -754,7 +754,7 @@ mod tests {
             ]
         );
         // Each track of an unfinished region reaches to the last moment.
-        let marks = marks(&document);
+        let marks = marks_of(&document);
         let tids: Vec<_> = marks
             .iter()
             .filter_map(|mark| mark["tid"].as_u64())
@@ -769,7 +769,7 @@ mod tests {
         capture.counters.rejected = 1_234;
         let (_, document) = convert(&capture);
         let document = parse(&document);
-        let marks = marks(&document);
+        let marks = marks_of(&document);
         let names: Vec<_> = marks
             .iter()
             .filter_map(|mark| mark["name"].as_str())
@@ -801,7 +801,7 @@ mod tests {
             .collect();
         assert_eq!(rings, [0, 1]);
         assert_eq!(document["rings"][1]["overwritten"], 1);
-        let complete = marks(&document)[1];
+        let complete = marks_of(&document)[1];
         assert_eq!(complete["ts"], 3.5);
         assert_eq!(
             complete["name"],

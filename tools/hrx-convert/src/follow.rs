@@ -50,6 +50,8 @@ pub fn follow(
             (follower, Sieve::default())
         })
         .collect();
+    // The head is for whoever reads already.
+    writer.flush()?;
     let mut pause = PAUSE_MIN;
     loop {
         let mut fullest = 0.0f64;
@@ -61,7 +63,9 @@ pub fn follow(
             }
             fullest = fullest.max(seen as f64 / capture.trace.identity().capacity as f64);
         }
-        writer.flush()?;
+        if fullest > 0.0 {
+            writer.flush()?;
+        }
         let live = captures
             .iter()
             .any(|capture| capture.trace.ending() == Ending::Live);

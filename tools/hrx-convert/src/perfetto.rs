@@ -1,8 +1,8 @@
 //! Perfetto's own format: a protobuf of TrackEvent packets, a track for each lane and sub-lane under the track of the process.
 //!
 //! What Perfetto requires, and what holds here for every input:
-//! - times are whole nanoseconds of CLOCK_MONOTONIC, tied to CLOCK_BOOTTIME and CLOCK_REALTIME by a snapshot of the moment the timeline begins: so a
-//!   trace of the same host's devices lines up;
+//! - times are whole nanoseconds of CLOCK_BOOTTIME, which Perfetto shows everything in: what it was when the timeline began, and what CLOCK_MONOTONIC
+//!   counted since. A snapshot ties it to the other clocks. So a trace of the same host's devices lines up, whatever snapshots that one holds;
 //! - two regions of one track are apart or properly nested, in the order they are written too (see [`crate::lanes`]): an end closes the innermost
 //!   region, whichever was meant;
 //! - a region that never completed is a begin without an end;
@@ -115,7 +115,7 @@ pub struct Perfetto<Sink> {
     /// Filled up to `used`; there is always room for a region.
     chunk: Box<[u8]>,
     used: usize,
-    /// The timeline's zero on CLOCK_MONOTONIC.
+    /// The timeline's zero on CLOCK_BOOTTIME.
     epoch_ns: u64,
     /// The last packet sequence.
     sequences: u32,
@@ -138,8 +138,10 @@ struct Process {
 }
 
 struct Track {
-    /// The packet's fields that name the sequence.
-    of_sequence: Box<[u8]>,
+    /// The fields of a packet that name its sequence, and that say it needs what was said of the sequence before.
+    of_begin: Box<[u8]>,
+    /// The former alone: an end stands right behind its begin, which has said so.
+    of_end: Box<[u8]>,
     /// What its clock stands at.
     clock_ns: u64,
     /// The names that the sequence knows, a bit for each by their iid.
@@ -197,7 +199,11 @@ impl<Sink: Write> Perfetto<Sink> {
     /// Writes the head.
     pub fn new(captures: &Captures, extras: Extras, sink: Sink) -> io::Result<Self> {
         let identity = captures.origin().trace.identity();
-        let epoch_ns = identity.epoch_monotonic_ns.min(EPOCH_NS_MAX);
+        let monotonic_ns = identity.epoch_monotonic_ns.min(EPOCH_NS_MAX);
+        let epoch_ns = match identity.epoch_boottime_ns {
+            0 => monotonic_ns,
+            known => known.min(EPOCH_NS_MAX),
+        };
         let mut perfetto = Self {
             sink,
             chunk: vec![0; CHUNK_BYTES + REGION_BYTES_MAX].into(),
@@ -214,20 +220,16 @@ impl<Sink: Write> Perfetto<Sink> {
             timestamp: Some(timestamp),
             is_incremental: None,
         };
-        let boottime_ns = match identity.epoch_boottime_ns {
-            0 => epoch_ns,
-            known => known.min(EPOCH_NS_MAX),
-        };
         perfetto.packet(&TracePacket {
             sequence_flags: Some(INCREMENTAL_STATE_CLEARED),
             trace_packet_defaults: Some(TracePacketDefaults {
-                timestamp_clock_id: Some(CLOCK_MONOTONIC),
+                timestamp_clock_id: Some(CLOCK_BOOTTIME),
                 track_event_defaults: None,
             }),
             clock_snapshot: Some(ClockSnapshot {
                 clocks: vec![
-                    clock(CLOCK_BOOTTIME, boottime_ns),
-                    clock(CLOCK_MONOTONIC, epoch_ns),
+                    clock(CLOCK_BOOTTIME, epoch_ns),
+                    clock(CLOCK_MONOTONIC, monotonic_ns),
                     clock(CLOCK_REALTIME, identity.epoch_realtime_ns.min(EPOCH_NS_MAX)),
                 ],
                 primary_trace_clock: Some(CLOCK_BOOTTIME),
@@ -329,14 +331,19 @@ impl<Sink: Write> Writer for Perfetto<Sink> {
         let track = &mut process.tracks[place.track];
         let (start_ns, end_ns) = (self.epoch_ns + start_ns, self.epoch_ns + end_ns);
         let mut out = &mut self.chunk[self.used..];
-        if start_ns >= track.clock_ns {
-            put_packet(&mut out, start_ns - track.clock_ns, None, track, begin);
-            put_packet(&mut out, end_ns - start_ns, None, track, &end);
-            track.clock_ns = end_ns;
-        } else {
-            put_packet(&mut out, start_ns, Some(CLOCK_MONOTONIC), track, begin);
-            put_packet(&mut out, end_ns, Some(CLOCK_MONOTONIC), track, &end);
-        }
+        let (begun, ended) = match start_ns >= track.clock_ns {
+            true => {
+                let since_ns = start_ns - track.clock_ns;
+                track.clock_ns = end_ns;
+                ((since_ns, None), (end_ns - start_ns, None))
+            }
+            false => {
+                let absolute = Some(CLOCK_BOOTTIME);
+                ((start_ns, absolute), (end_ns, absolute))
+            }
+        };
+        put_packet(&mut out, begun, &track.of_begin, begin);
+        put_packet(&mut out, ended, &track.of_end, &end);
         let left = out.len();
         self.used = self.chunk.len() - left;
         if self.used >= CHUNK_BYTES {
@@ -505,19 +512,17 @@ impl<Sink: Write> Perfetto<Sink> {
         let process = &mut self.processes[capture.index];
         let uuid = process.uuid(TrackOf::Lane(lane, sub_lane));
         let parent_uuid = process.uuid(TrackOf::Process);
-        let mut of_its_sequence = Vec::new();
+        let mut of_end = Vec::new();
+        put_varint(&mut of_end, field::PACKET_SEQUENCE_ID, sequence.into());
+        let mut of_begin = of_end.clone();
         put_varint(
-            &mut of_its_sequence,
-            field::PACKET_SEQUENCE_ID,
-            sequence.into(),
-        );
-        put_varint(
-            &mut of_its_sequence,
+            &mut of_begin,
             field::PACKET_SEQUENCE_FLAGS,
             NEEDS_INCREMENTAL_STATE.into(),
         );
         process.tracks.push(Track {
-            of_sequence: of_its_sequence.into(),
+            of_begin: of_begin.into(),
+            of_end: of_end.into(),
             clock_ns: self.epoch_ns,
             known: Vec::new(),
         });
@@ -541,7 +546,7 @@ impl<Sink: Write> Perfetto<Sink> {
             clock_snapshot: Some(ClockSnapshot {
                 clocks: vec![
                     clock(CLOCK_OF_SEQUENCE, Some(true)),
-                    clock(CLOCK_MONOTONIC, None),
+                    clock(CLOCK_BOOTTIME, None),
                 ],
                 primary_trace_clock: None,
             }),
@@ -614,7 +619,7 @@ impl<Sink: Write> Perfetto<Sink> {
             track.known.resize(words, 0);
         }
         track.known[words - 1] |= 1 << (iid % 64);
-        let mut packet = Vec::from(&*track.of_sequence);
+        let mut packet = Vec::from(&*track.of_begin);
         let names = TracePacket {
             interned_data: Some(InternedData {
                 event_names: vec![Interned {
@@ -641,7 +646,7 @@ impl<Sink: Write> Perfetto<Sink> {
     fn metadata(&mut self, name: &str, value: String) -> io::Result<()> {
         self.packet(&TracePacket {
             timestamp: Some(self.epoch_ns),
-            timestamp_clock_id: Some(CLOCK_MONOTONIC),
+            timestamp_clock_id: Some(CLOCK_BOOTTIME),
             chrome_events: Some(ChromeEventBundle {
                 metadata: vec![ChromeMetadata {
                     name: Some(name.to_owned()),
@@ -766,9 +771,8 @@ fn put_annotation(out: &mut &mut [u8], arg: Arg, bytes: usize) {
 #[inline]
 fn put_packet(
     out: &mut &mut [u8],
-    timestamp: u64,
-    clock: Option<u32>,
-    track: &Track,
+    (timestamp, clock): (u64, Option<u32>),
+    of_sequence: &[u8],
     event: &[u8],
 ) {
     let of_clock = match clock {
@@ -778,7 +782,7 @@ fn put_packet(
     let bytes = key_len(field::PACKET_TIMESTAMP)
         + encoded_len_varint(timestamp)
         + of_clock
-        + track.of_sequence.len()
+        + of_sequence.len()
         + key_len(field::PACKET_TRACK_EVENT)
         + encoded_len_varint(event.len() as u64)
         + event.len();
@@ -788,7 +792,7 @@ fn put_packet(
     if let Some(clock) = clock {
         put_varint(out, field::PACKET_TIMESTAMP_CLOCK_ID, clock.into());
     }
-    out.put_slice(&track.of_sequence);
+    out.put_slice(of_sequence);
     put_bytes(out, field::PACKET_TRACK_EVENT, event);
 }
 
@@ -818,7 +822,7 @@ mod tests {
         (bytes, trace.packet)
     }
 
-    /// The events of sequences other than the head's: what each packet says, and when on CLOCK_MONOTONIC.
+    /// The events of sequences other than the head's: what each packet says, and when on CLOCK_BOOTTIME.
     fn events(packets: &[TracePacket]) -> Vec<(u32, u64, &TrackEvent)> {
         let mut clocks = std::collections::BTreeMap::new();
         let mut events = Vec::new();
@@ -827,18 +831,21 @@ mod tests {
             if sequence == HEAD_SEQUENCE {
                 continue;
             }
-            let flags = packet.sequence_flags.expect("flags");
             if let Some(snapshot) = &packet.clock_snapshot {
-                assert_eq!(flags, INCREMENTAL_STATE_CLEARED);
+                assert_eq!(packet.sequence_flags, Some(INCREMENTAL_STATE_CLEARED));
                 clocks.insert(sequence, snapshot.clocks[0].timestamp.expect("a time"));
             }
             if let Some(event) = &packet.track_event {
-                assert_eq!(flags, NEEDS_INCREMENTAL_STATE);
+                let begins = event.r#type == Some(SLICE_BEGIN);
+                assert_eq!(
+                    packet.sequence_flags,
+                    begins.then_some(NEEDS_INCREMENTAL_STATE)
+                );
                 let clock = clocks.get_mut(&sequence).expect("a clock before its use");
                 let timestamp = packet.timestamp.expect("a time");
                 let at_ns = match packet.timestamp_clock_id {
                     Some(clock_id) => {
-                        assert_eq!(clock_id, CLOCK_MONOTONIC);
+                        assert_eq!(clock_id, CLOCK_BOOTTIME);
                         timestamp
                     }
                     None => {
@@ -888,7 +895,7 @@ mod tests {
         made.record(region(1, 1, u64::MAX));
         let (_, packets) = convert(&[&made], Extras::default());
         let events = events(&packets);
-        let epoch_ns = made.identity.epoch_monotonic_ns;
+        let epoch_ns = made.identity.epoch_boottime_ns;
         let times: Vec<u64> = events.iter().map(|event| event.1 - epoch_ns).collect();
         assert_eq!(times, [1_000, 3_345, 1, SHOWN_NS_MAX]);
         let too_large = DebugAnnotation {

@@ -4,7 +4,7 @@
 
 use hrx_trace_format::header::{STATE_FINISHED, STATE_RECORDING};
 use hrx_trace_format::label::{BLOCK_BYTES, blocks_of, encode};
-use hrx_trace_format::open::KIND_OPEN;
+use hrx_trace_format::open::{KIND_OPEN, sequence_of};
 use hrx_trace_format::record::slot_of;
 use hrx_trace_format::{Area, Checksum, Counters, Geometry, Identity, OpenRecord, Record};
 use hrx_trace_tests::document::{Document, Event, OpenRegion, Tickets};
@@ -90,7 +90,7 @@ pub fn region(sequence: u64) -> Record {
 /// A running region like many, in slot `slot`.
 pub fn running(slot: u32, claimed_at_begin: u64) -> OpenRecord {
     OpenRecord {
-        sequence: u64::from(slot) + 1,
+        sequence: 0,
         start_ns: 20_000 + u64::from(slot),
         claimed_at_begin,
         copied_bytes: 1 << 20,
@@ -100,7 +100,7 @@ pub fn running(slot: u32, claimed_at_begin: u64) -> OpenRecord {
         thread_id: 4243 + slot,
         ring: 0,
         flags: 0,
-        unused: 0,
+        open_slot: slot as u8 + 1,
         kind: KIND_OPEN,
         crc32: 0,
     }
@@ -191,7 +191,9 @@ impl Image {
     }
 
     pub fn open(&mut self, slot: u32, open: OpenRecord) {
-        let sealed = open.sealed(&Checksum::new(), Area::OpenTable.salt(self.identity.salt));
+        let sequence = sequence_of(open.start_ns);
+        let salt = Area::OpenTable.salt(self.identity.salt);
+        let sealed = OpenRecord { sequence, ..open }.sealed(&Checksum::new(), salt);
         self.put(self.identity.open_slot(slot), bytemuck::bytes_of(&sealed));
     }
 

@@ -1,6 +1,6 @@
 //! Crash images and damaged files: what is good is read, what is lost is counted.
 
-use hrx_trace_format::open::SEQUENCE_TAKEN;
+use hrx_trace_format::open::{SEQUENCE_TAKEN, sequence_of};
 use hrx_trace_format::{Area, Checksum, OpenRecord, Record, label};
 
 use crate::image::{Image, region, running, tight};
@@ -153,8 +153,8 @@ fn died_in_begin() -> Image {
 fn torn_open_slots() -> Image {
     let mut image = Image::new(
         "torn-open-slots",
-        "Open records that cannot be believed: a flipped bit, another slot's number, a ring that does not exist, rubbish. The sound one among them is shown.",
-        tight(2, 1, 5, 64),
+        "Open records that cannot be believed: a flipped bit, another slot's number, a ring that does not exist, rubbish, an ended region whose slot's free word has a flipped bit, one under the word of the region that begins. The sound one among them is shown.",
+        tight(2, 1, 7, 64),
     );
     image.open(0, running(0, 0));
     let place = image.identity.open_slot(0) + 9;
@@ -169,7 +169,12 @@ fn torn_open_slots() -> Image {
     );
     image.open(3, running(3, 0));
     image.put(image.identity.open_slot(4), &[0x77; 64]);
-    image.expected.open_torn = 4;
+    image.open(5, running(5, 0));
+    image.put(image.identity.open_slot(5), &1u64.to_le_bytes());
+    image.open(6, running(6, 0));
+    let next = sequence_of(running(6, 0).start_ns + 100);
+    image.put(image.identity.open_slot(6), &next.to_le_bytes());
+    image.expected.open_torn = 6;
     image.expect_open(3, &running(3, 0));
     image
 }

@@ -360,7 +360,6 @@ fn unused_bits() -> Image {
     image.claimed(0, 1);
     let open = OpenRecord {
         flags: 0xFD,
-        unused: 0xFF,
         ..running(0, 1)
     };
     image.open(0, open);

@@ -1,0 +1,360 @@
+//! A program that traces itself and goes on whatever becomes of its trace. Its command line says, word by word, what it does:
+//!
+//!     host create t.hrxt 1000 record 5 pause record 5 finish
+//!
+//! It says on stdout what came of each step that can fail, and "done" when it came to its end. The tests of `tests/host_first.rs` drive it.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hrx_trace::{Event, Recorder, Region, Tracer, lane};
+use hrx_trace_reader::Trace;
+use nix::libc;
+use nix::sys::pthread::{pthread_kill, pthread_self};
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+use nix::sys::wait::wait;
+use nix::unistd::{ForkResult, fork};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
+
+static RECORDER: OnceLock<Recorder> = OnceLock::new();
+static TRACER: OnceLock<Tracer> = OnceLock::new();
+
+/// The one region of the steps `begin` and `end`.
+static REGION: Mutex<Option<Region<'static>>> = Mutex::new(None);
+
+/// The words that are left.
+type Words = VecDeque<String>;
+
+fn main() {
+    run(std::env::args().skip(1).collect());
+    println!("done");
+}
+
+fn run(mut words: Words) {
+    while let Some(step) = words.pop_front() {
+        perform(&step, &mut words);
+    }
+}
+
+fn perform(step: &str, words: &mut Words) {
+    if step == "fork" {
+        return fork_off(words);
+    }
+    let mut word = || words.pop_front().expect("a step lacks a word");
+    match step {
+        "create" => create(&word(), number(&word())),
+        "trace" => trace(|tracer| tracer.start_at(word(), number(&word()))),
+        "trace-anywhere" => trace(|tracer| tracer.start(number(&word()))),
+        "untrace" => untrace(),
+        "record" => (0..number(&word())).for_each(record),
+        "begin" => {
+            *region() = RECORDER
+                .get()
+                .map(|recorder| recorder.begin(Event::new(lane::NPU)))
+        }
+        "end" => region().take().into_iter().for_each(Region::finish),
+        "label" => println!(
+            "label {:?}",
+            RECORDER.get().map(|recorder| recorder.label("gemm"))
+        ),
+        "sync" => println!("sync {:?}", RECORDER.get().map(Recorder::sync)),
+        "finish" => RECORDER.get().into_iter().for_each(Recorder::finish),
+        "pause" => pause(),
+        "report" => report(&word()),
+        "ask" => ask(&word()),
+        "limit-file-size" => {
+            let limit = number(&word());
+            setrlimit(Resource::RLIMIT_FSIZE, limit, limit).expect("a lower limit");
+        }
+        "refuse" => refuse(&word(), number(&word())),
+        "sh" => println!(
+            "sh {}",
+            Command::new("sh")
+                .args(["-c", &word()])
+                .status()
+                .expect("a shell")
+        ),
+        "wait" => println!("{:?}", wait().expect("a child")),
+        "linger" => thread::sleep(Duration::from_secs(600)),
+        "spawn-sleep" => println!("child {}", sleeper().spawn().expect("sleep is there").id()),
+        "exec-sleep" => panic!("no sleep: {}", sleeper().exec()),
+        "signals" => signals(number(&word())),
+        "threads" => threads(number(&word())),
+        "thread-exits" => thread_exits(number(&word())),
+        "at-exit" => at_exit(),
+        "extremes" => extremes(),
+        other => panic!("no step is called {other:?}"),
+    }
+}
+
+fn number<N: FromStr>(word: &str) -> N {
+    word.parse()
+        .ok()
+        .unwrap_or_else(|| panic!("{word:?} is no such number"))
+}
+
+fn region() -> MutexGuard<'static, Option<Region<'static>>> {
+    REGION.lock().expect("no step panics with it")
+}
+
+fn create(path: &str, capacity: u64) {
+    match Recorder::create(path, capacity) {
+        Ok(recorder) => {
+            println!("created");
+            if RECORDER.set(recorder).is_err() {
+                println!("there is one already");
+            }
+        }
+        Err(error) => println!("no trace: {error}"),
+    }
+}
+
+fn trace(start: impl FnOnce(&Tracer) -> hrx_trace::Result<()>) {
+    let tracer = TRACER.get_or_init(Tracer::default);
+    match start(tracer) {
+        Ok(()) => println!("tracing {}", tracer.path().expect("it runs").display()),
+        Err(error) => println!("no trace: {error}"),
+    }
+}
+
+fn untrace() {
+    match TRACER.get().and_then(Tracer::finish) {
+        Some(trace) => println!(
+            "traced {} events, {} dropped",
+            trace.events.len(),
+            trace.dropped
+        ),
+        None => println!("traced nothing"),
+    }
+}
+
+/// One event into whatever runs.
+fn record(number: u64) {
+    let start = Instant::now();
+    if let Some(recorder) = RECORDER.get() {
+        recorder.record(
+            start,
+            start.elapsed(),
+            Event::new(lane::COMPUTE).correlation_id(number),
+        );
+    }
+    if let Some(tracer) = TRACER.get() {
+        tracer.record(start, start.elapsed(), lane::COMPUTE, 0, false);
+    }
+}
+
+/// Until a line comes in. The test may be gone: then at once.
+fn pause() {
+    println!("paused");
+    let _ = std::io::stdin().read_line(&mut String::new());
+}
+
+/// What a reader in this process makes of a file.
+fn report(path: &str) {
+    match Trace::open(path) {
+        Ok(trace) => {
+            let report = trace.report();
+            println!(
+                "{:?}: {} claimed, {} recovered, {} torn, {} open",
+                report.ending,
+                report.account.claimed,
+                report.account.recovered,
+                report.account.torn,
+                report.open_regions.len(),
+            );
+        }
+        Err(error) => println!(
+            "no report: {error}: {:?}",
+            std::error::Error::source(&error).map(ToString::to_string)
+        ),
+    }
+}
+
+/// What a reader in a process of its own makes of a file.
+fn ask(path: &str) {
+    let program = std::env::current_exe().expect("this program");
+    let asked = Command::new(program)
+        .args(["report", path])
+        .status()
+        .expect("it can be run");
+    assert!(asked.success());
+}
+
+/// From now on the kernel answers `call` with the error `errno`, as an older or another file system would.
+fn refuse(call: &str, errno: u32) {
+    let number = match call {
+        "fallocate" => libc::SYS_fallocate,
+        "flock" => libc::SYS_flock,
+        "madvise" => libc::SYS_madvise,
+        other => panic!("no call {other:?} can be refused"),
+    };
+    let architecture = std::env::consts::ARCH
+        .try_into()
+        .expect("an architecture with seccomp");
+    let rules = [(number, Vec::new())].into();
+    let filter = SeccompFilter::new(
+        rules,
+        SeccompAction::Allow,
+        SeccompAction::Errno(errno),
+        architecture,
+    )
+    .expect("a filter");
+    let program: BpfProgram = filter.try_into().expect("a program");
+    seccompiler::apply_filter(&program).expect("seccomp is there");
+}
+
+fn sleeper() -> Command {
+    let mut sleep = Command::new("sleep");
+    sleep.arg("600").stdin(Stdio::null()).stdout(Stdio::null());
+    sleep
+}
+
+/// The words up to `parent` are what the child does; the parent goes on behind them.
+fn fork_off(words: &mut Words) {
+    let end = words
+        .iter()
+        .position(|word| word == "parent")
+        .expect("a fork ends at the word parent");
+    let parents = words.split_off(end + 1);
+    let mut childs = std::mem::replace(words, parents);
+    childs.pop_back();
+    // SAFETY: this process has one thread, so the child's memory is as whole as its own.
+    match unsafe { fork() }.expect("a fork") {
+        ForkResult::Parent { child } => println!("forked {child}"),
+        ForkResult::Child => {
+            run(childs);
+            std::process::exit(0);
+        }
+    }
+}
+
+/// How often the signal's handler ran.
+static HANDLED: AtomicU64 = AtomicU64::new(0);
+
+extern "C" fn record_in_handler(_: libc::c_int) {
+    record(HANDLED.fetch_add(1, Ordering::Relaxed));
+    if let Some(recorder) = RECORDER.get() {
+        recorder.begin(Event::new(lane::HOST)).finish();
+    }
+}
+
+/// Records without a pause, while a signal interrupts it at random instants, until its handler has recorded `count` times.
+fn signals(count: u64) {
+    let action = SigAction::new(
+        SigHandler::Handler(record_in_handler),
+        SaFlags::SA_RESTART,
+        SigSet::empty(),
+    );
+    // SAFETY: the handler calls nothing but atomics and the recorder, which promises to be fit for it; this is what is tested.
+    unsafe { sigaction(Signal::SIGUSR1, &action) }.expect("a handler");
+    let main = pthread_self();
+    let over = AtomicBool::new(false);
+    let mut recorded = 0u64;
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                pthread_kill(main, Signal::SIGUSR1).expect("a signal");
+                // Long enough for a few records in between, and never the same time.
+                thread::sleep(Duration::from_micros(1));
+            }
+        });
+        while HANDLED.load(Ordering::Relaxed) < count {
+            record(recorded);
+            if let Some(recorder) = RECORDER.get() {
+                recorder.begin(Event::new(lane::HOST)).finish();
+            }
+            recorded += 1;
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    println!(
+        "recorded {recorded} handled {}",
+        HANDLED.load(Ordering::Relaxed)
+    );
+}
+
+/// Many threads of one event each, and one region.
+fn threads(count: u64) {
+    for index in 0..count {
+        let short = move || {
+            record(index);
+            if let Some(recorder) = RECORDER.get() {
+                recorder.begin(Event::new(lane::HOST)).finish();
+            }
+        };
+        // Some at a time, some alone.
+        let threads: Vec<_> = (0..=index % 3).map(|_| thread::spawn(short)).collect();
+        for thread in threads {
+            thread.join().expect("a thread that does not panic");
+        }
+    }
+}
+
+/// Records when the thread's variables are destroyed, and ends a region without finishing it.
+struct Last(Option<Region<'static>>);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        record(u64::MAX);
+        self.0.take().into_iter().for_each(drop);
+    }
+}
+
+thread_local! {
+    static LAST: RefCell<Last> = const { RefCell::new(Last(None)) };
+}
+
+/// Threads whose only events are recorded while they end: by a destructor that was there before the recorder's and arc-swap's own variables.
+fn thread_exits(count: u64) {
+    for _ in 0..count {
+        let thread = thread::spawn(|| {
+            LAST.with_borrow_mut(|last| {
+                last.0 = RECORDER
+                    .get()
+                    .map(|recorder| recorder.begin(Event::new(lane::HOST)));
+            });
+        });
+        thread.join().expect("a thread that does not panic");
+    }
+}
+
+extern "C" fn record_at_exit() {
+    record(u64::MAX);
+    region().take().into_iter().for_each(Region::finish);
+}
+
+/// From now on the program's last act is to record an event and to end the region that runs.
+fn at_exit() {
+    // SAFETY: the handler does what the program may do at any time, and does not unwind.
+    let refused = unsafe { libc::atexit(record_at_exit) };
+    assert_eq!(refused, 0);
+}
+
+/// What does not fit, and what began too early or has not begun yet.
+fn extremes() {
+    let Some(recorder) = RECORDER.get() else {
+        return;
+    };
+    let now = Instant::now();
+    let long_ago = now - Duration::from_secs(1000);
+    let far_off = now + Duration::from_secs(1 << 60);
+    recorder.record(
+        now,
+        Duration::MAX,
+        Event::new(usize::MAX)
+            .copied_bytes(u64::MAX)
+            .status(u32::MAX),
+    );
+    recorder.record(far_off, Duration::MAX, Event::new(0));
+    recorder.record(long_ago, Duration::MAX, Event::new(0));
+    recorder.record(long_ago, Duration::ZERO, Event::new(usize::MAX));
+    recorder.begin(Event::new(usize::MAX)).fail(u32::MAX);
+}

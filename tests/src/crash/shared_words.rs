@@ -1,0 +1,48 @@
+//! Words that a child and its parent share, and that outlive the child: how far it got, one store for each step.
+//!
+//! The only `unsafe` of the children: a mapped file, seen as atomics and nothing else.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+
+use memmap2::MmapRaw;
+
+/// Words in a mapped file.
+#[derive(Debug)]
+pub struct SharedWords {
+    mapping: MmapRaw,
+    count: usize,
+}
+
+impl SharedWords {
+    /// Maps `count` words of the file `path`, which is made if it is not there; new words are 0.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn map(path: &Path, count: usize) -> io::Result<Self> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)?;
+        file.set_len((count * size_of::<AtomicU64>()) as u64)?;
+        let mapping = MmapRaw::map_raw(&file)?;
+        Ok(Self { mapping, count })
+    }
+
+    /// Word `index`.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, index: usize) -> &AtomicU64 {
+        assert!(index < self.count, "word outside the words");
+        let word = self.mapping.as_mut_ptr().cast::<u64>().wrapping_add(index);
+        // SAFETY: the word lies in the mapping (just checked), which is page-aligned, lives as long as `self`, and is only ever seen as atomics.
+        unsafe { AtomicU64::from_ptr(word) }
+    }
+}

@@ -1,0 +1,344 @@
+//! Proves: at whichever instruction a program dies, its file tells the truth.
+//!
+//! How: a child makes the calls of `script` on a ring of three records. Its parent steps through it by ptrace, and after *each instruction*, from
+//! before the creation to behind the finish, reads the file as it is then: what a death at this instruction leaves, for a stopped process has executed
+//! the instructions before the stop and no other. Each call may leave one of a few states, in their order (a `record`: as before; its ticket taken and
+//! its slot torn; there, whole), and the file must be in one of them, and never go back: everything that returned is there, nothing else is, the call in
+//! progress counts wholly or not at all, an open region is shown until the instant its completed event is. Images that equal the last one are
+//! not judged again.
+
+use std::collections::HashMap;
+use std::fs;
+use std::process::Command;
+use std::sync::atomic::Ordering;
+
+use hrx_trace_reader::{Ending, Error, OpenRegion, Trace};
+use hrx_trace_tests::crash::script::{self, CAPACITY, Call, Described, NAMES, SCRIPT, word};
+use hrx_trace_tests::crash::shared_words::SharedWords;
+use hrx_trace_tests::crash::tracee::Tracee;
+
+/// What a file says of one region. Its times are judged by [`Times`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Said {
+    described: Described,
+    thread_id: u32,
+}
+
+/// What a file says in all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct State {
+    ending: Ending,
+    claimed: u64,
+    torn: u64,
+    /// By ticket.
+    events: Vec<(u64, Said)>,
+    open: Vec<Said>,
+}
+
+/// What the calls so far must have left.
+#[derive(Clone, Debug, Default)]
+struct Model {
+    thread_id: u32,
+    completed: Vec<Said>,
+    /// By the name of the region, in the order of their beginning.
+    open: Vec<(usize, Said)>,
+    finished: bool,
+}
+
+impl Model {
+    fn said(&self, index: usize) -> Said {
+        Said {
+            described: Described::of(index),
+            thread_id: self.thread_id,
+        }
+    }
+
+    /// What the file says if the newest `torn` tickets have no record.
+    fn state(&self, torn: usize) -> State {
+        let claimed = self.completed.len();
+        let oldest = claimed.saturating_sub(CAPACITY as usize);
+        State {
+            ending: if self.finished {
+                Ending::Finished
+            } else {
+                Ending::WriterDied
+            },
+            claimed: claimed as u64,
+            torn: torn as u64,
+            events: (oldest..claimed - torn)
+                .map(|index| (index as u64 + 1, self.completed[index].clone()))
+                .collect(),
+            open: self.open.iter().map(|(_, said)| said.clone()).collect(),
+        }
+    }
+
+    /// Completes a region; the states that the file goes through meanwhile.
+    fn complete(&mut self, region: usize, change: impl FnOnce(&mut Described)) -> Vec<State> {
+        let position = self.open.iter().position(|(name, _)| *name == region);
+        let position = position.expect("the script finishes what it began");
+        let mut said = self.open[position].1.clone();
+        change(&mut said.described);
+        self.completed.push(said);
+        let claimed = self.state(1);
+        self.open.remove(position);
+        vec![claimed, self.state(0)]
+    }
+
+    fn begin(&mut self, index: usize, region: usize) -> Vec<State> {
+        let mut said = self.said(index);
+        // Not known of a region that runs.
+        let described = &mut said.described;
+        (described.status, described.failed) = (0, false);
+        self.open.push((region, said));
+        vec![self.state(0)]
+    }
+
+    /// Makes call `index`. Returns the states that the file goes through, from the one before to the one behind.
+    fn call(&mut self, index: usize) -> Vec<State> {
+        let own = Described::of(index);
+        let mut states = vec![self.state(0)];
+        states.extend(match SCRIPT[index] {
+            Call::Record => {
+                self.completed.push(self.said(index));
+                vec![self.state(1), self.state(0)]
+            }
+            Call::Begin(region) => self.begin(index, region),
+            Call::Finish(region) => self.complete(region, |said| {
+                let begun = Described::of(said.correlation_id as usize);
+                *said = Described {
+                    copied_bytes: script::finished_bytes(index),
+                    ..begun
+                };
+            }),
+            Call::Fail(region) => self.complete(region, |said| {
+                (said.status, said.failed) = (index as u32, true);
+            }),
+            Call::Drop(region) => self.complete(region, |said| {
+                let begun = Described::of(said.correlation_id as usize);
+                *said = Described {
+                    failed: true,
+                    ..begun
+                };
+            }),
+            Call::Panic => {
+                let mut states = self.begin(index, usize::MAX);
+                states.extend(self.complete(usize::MAX, |said| {
+                    *said = Described {
+                        failed: true,
+                        ..own
+                    };
+                }));
+                states
+            }
+            Call::Label => Vec::new(),
+            Call::End => {
+                self.finished = true;
+                vec![self.state(0)]
+            }
+        });
+        states
+    }
+}
+
+/// What is known of times, which must never change.
+#[derive(Debug, Default)]
+struct Times {
+    /// When the first call's region would have begun.
+    first_ns: Option<u64>,
+    /// Region by region.
+    begun_ns: HashMap<u64, u64>,
+    duration_ns: HashMap<u64, u64>,
+}
+
+impl Times {
+    fn judge_start(&mut self, id: u64, start_ns: u64) {
+        let begun_ns = *self.begun_ns.entry(id).or_insert(start_ns);
+        assert_eq!(start_ns, begun_ns, "region {id} has two beginnings");
+        if SCRIPT[id as usize] == Call::Record {
+            let first_ns = start_ns - script::start(id as usize).as_nanos() as u64;
+            assert_eq!(
+                first_ns,
+                *self.first_ns.get_or_insert(first_ns),
+                "start of {id}"
+            );
+        }
+    }
+
+    fn judge(&mut self, id: u64, start_ns: u64, duration_ns: u64) {
+        self.judge_start(id, start_ns);
+        let known_ns = *self.duration_ns.entry(id).or_insert(duration_ns);
+        assert_eq!(duration_ns, known_ns, "region {id} has two durations");
+        if SCRIPT[id as usize] == Call::Record {
+            assert_eq!(
+                u128::from(duration_ns),
+                script::elapsed(id as usize).as_nanos()
+            );
+        }
+    }
+}
+
+/// Reads `image` and judges what must hold of any.
+fn read(image: &[u8], times: &mut Times) -> State {
+    let trace = Trace::from_bytes(image).expect("the header is whole");
+    let name = |label_id: u32| match &*trace.name(label_id) {
+        "native region" => 0,
+        name => 1 + NAMES.iter().position(|known| *known == name).expect(name),
+    };
+    let mut events = trace.events();
+    let seen: Vec<(u64, Said)> = events
+        .by_ref()
+        .map(|event| {
+            times.judge(event.correlation_id, event.start_ns, event.duration_ns);
+            assert!(!event.saturated);
+            let described = Described {
+                lane: event.lane,
+                name: name(event.label_id),
+                correlation_id: event.correlation_id,
+                copied_bytes: event.copied_bytes,
+                status: event.status,
+                failed: event.failed,
+            };
+            let thread_id = event.thread_id;
+            (
+                event.sequence,
+                Said {
+                    described,
+                    thread_id,
+                },
+            )
+        })
+        .collect();
+    let report = events.finish();
+    let account = report.account;
+    assert!(account.balances(), "{account:?}");
+    assert_eq!(account.recovered, seen.len() as u64);
+    assert_eq!(
+        account.overwritten,
+        account.claimed.saturating_sub(CAPACITY)
+    );
+    assert_eq!(
+        (account.skipped, account.in_flight, account.overtaken),
+        (0, 0, 0)
+    );
+    assert_eq!(
+        (report.rejected, report.open_refused, report.labels_refused),
+        (0, 0, 0)
+    );
+    assert_eq!((report.open_torn, report.damages), (0, Vec::new()));
+    let open = report.open_regions.iter().map(|region: &OpenRegion| {
+        times.judge_start(region.correlation_id, region.start_ns);
+        let described = Described {
+            lane: region.lane,
+            name: name(region.label_id),
+            correlation_id: region.correlation_id,
+            copied_bytes: region.copied_bytes,
+            status: 0,
+            failed: false,
+        };
+        Said {
+            described,
+            thread_id: region.thread_id,
+        }
+    });
+    State {
+        ending: report.ending,
+        claimed: account.claimed,
+        torn: account.torn,
+        events: seen,
+        open: open.collect(),
+    }
+}
+
+#[test]
+fn a_death_at_any_instruction_leaves_the_truth() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.hrxt");
+    let words_path = folder.path().join("words");
+    let words = SharedWords::map(&words_path, word::COUNT).unwrap();
+    let word = |index| words.get(index).load(Ordering::SeqCst) as usize;
+    let child =
+        Tracee::start(Command::new(env!("CARGO_BIN_EXE_stepped")).args([&path, &words_path]));
+    let thread = child.process();
+
+    // Until `create` has returned: no trace yet, or an empty one.
+    let (mut points_creating, mut images) = (0u64, 0u64);
+    let mut last = Vec::new();
+    while word(word::CREATED) == 0 {
+        child.step(thread);
+        points_creating += 1;
+        let Ok(image) = fs::read(&path) else { continue };
+        if image == last {
+            continue;
+        }
+        match Trace::from_bytes(image.as_slice()) {
+            Err(Error::Header { .. }) => {}
+            Err(other) => panic!("{other}"),
+            Ok(_) => {
+                let state = read(&image, &mut Times::default());
+                assert_eq!(state, Model::default().state(0));
+            }
+        }
+        images += 1;
+        last = image;
+    }
+
+    // From call to call.
+    let mut model = Model {
+        thread_id: thread.as_raw().cast_unsigned(),
+        ..Model::default()
+    };
+    let mut times = Times::default();
+    let mut points = 0u64;
+    let (mut calls, mut allowed, mut at) = (0, vec![model.state(0)], 0);
+    last.clear();
+    while word(word::RETURNED) < SCRIPT.len() {
+        child.step(thread);
+        points += 1;
+        let image = fs::read(&path).unwrap();
+        let (started, returned) = (word(word::STARTED), word(word::RETURNED));
+        if started > calls {
+            assert_eq!(returned, calls, "one call at a time");
+            allowed = model.call(calls);
+            (calls, at) = (started, 0);
+            last.clear();
+        }
+        if returned == calls && at + 1 < allowed.len() {
+            // What has returned is in the file, without an instruction's delay.
+            last.clear();
+        }
+        if image == last {
+            continue;
+        }
+        let state = read(&image, &mut times);
+        let from = if returned == calls {
+            allowed.len() - 1
+        } else {
+            at
+        };
+        at = from + allowed[from..].iter().position(|allowed| *allowed == state).unwrap_or_else(|| {
+            panic!(
+                "after {points} instructions, {returned} calls returned, {:?} in progress: found {state:#?}, expected one of {:#?}",
+                SCRIPT.get(returned),
+                &allowed[from..]
+            )
+        });
+        images += 1;
+        last = image;
+    }
+    assert_eq!(calls, SCRIPT.len());
+
+    // And the death itself changes nothing.
+    drop(child);
+    assert_eq!(fs::read(&path).unwrap(), last);
+    let trace = Trace::open(&path).unwrap();
+    assert_eq!(
+        (trace.ending(), trace.report().open_regions.len()),
+        (Ending::Finished, 1)
+    );
+    println!(
+        "crash points checked: {} ({points_creating} while creating, {points} in {} calls; {images} distinct images)",
+        points_creating + points,
+        SCRIPT.len()
+    );
+    assert!(points > 5_000, "the child was hardly stepped");
+}

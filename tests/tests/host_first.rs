@@ -1,0 +1,793 @@
+//! Proves: the program that is traced comes first. Whatever becomes of its trace (no room, no permission, no name, no process left to write it), the
+//! program goes on and exits with 0, and the error or the count is clear.
+//!
+//! How: the program `host` (src/bin/host.rs) does what its command line says, where the disk is full, read-only or somebody else's, forks, gets signals,
+//! ends threads, and has its file taken away; each test states in its name what must hold. Mounts and process ids are made in
+//! namespaces of their own, which vanish with the program.
+//!
+//! One thing is not promised, and tested so: a writer whose file is *truncated* under its mapping dies by SIGBUS at its next store behind the new
+//! end. The kernel offers a library nothing against it but a signal handler, which belongs to the host. Mode 0600 leaves it to the
+//! same user and root. A reader never maps, and goes on.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use hrx_trace_reader::{Ending, Report, Trace};
+use hrx_trace_tests::host::{Host, in_namespaces, lock_is_free};
+use nix::libc;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+
+const HOST: &str = env!("CARGO_BIN_EXE_host");
+
+/// A folder, and the path of a trace in it.
+fn folder() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.hrxt");
+    (folder, path)
+}
+
+/// The program with the steps `steps`, in which `T` stands for `path`.
+fn host(path: &Path, steps: &str) -> Command {
+    let mut command = Command::new(HOST);
+    command.args(words(path, steps));
+    command
+}
+
+fn words<'a>(path: &'a Path, steps: &'a str) -> Vec<&'a OsStr> {
+    let word = |word: &'a str| {
+        if word == "T" {
+            path.as_os_str()
+        } else {
+            OsStr::new(word)
+        }
+    };
+    steps.split_whitespace().map(word).collect()
+}
+
+#[track_caller]
+fn run(path: &Path, steps: &str) -> Vec<String> {
+    Host::start(&mut host(path, steps)).ends_well()
+}
+
+#[track_caller]
+fn report(path: &Path) -> Report {
+    let report = Trace::open(path).expect("a trace").report();
+    assert!(report.account.balances(), "{report:?}");
+    assert_eq!(
+        (report.account.torn, report.open_torn, report.damages.len()),
+        (0, 0, 0),
+        "{report:?}"
+    );
+    report
+}
+
+/// That the program said, as the first of its lines, that it has no trace and why.
+#[track_caller]
+fn assert_no_trace(lines: &[String], path: &str, why: &str) {
+    let expected = format!("no trace: {path}: {why}");
+    assert!(
+        lines
+            .first()
+            .is_some_and(|line| line.starts_with(&expected)),
+        "{lines:?}, expected {expected:?}"
+    );
+}
+
+// --- Room, permission, names -------------------------------------------------------------------------------------------------
+
+/// What the program, the last command of `script`, said. In the script, `$1` is an empty folder, where it begins, and `$HOST` the program.
+#[track_caller]
+fn scripted(flags: &[&str], script: &str) -> Option<Vec<String>> {
+    let folder = tempfile::tempdir().unwrap();
+    // Also those who are not root can go there, and run the program.
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    let program = folder.path().join("program");
+    fs::copy(HOST, &program).unwrap();
+    let place = folder.path().join("place");
+    fs::create_dir(&place).unwrap();
+    let script = format!(r#"cd "$1"; {script}"#);
+    let mut command = in_namespaces(&program, flags, &script, &[place.as_os_str()])?;
+    Some(Host::start(&mut command).ends_well())
+}
+
+const SMALL_DISK: &str = r#"mount -t tmpfs -o size=1m none "$1"; cd "$1";"#;
+
+#[test]
+fn a_disk_that_is_full_at_creation_is_an_error() {
+    // 2 MiB of records; then what fits, for nothing is left of the first.
+    let steps = "create t.hrxt 32768 record 10 create t.hrxt 1000 record 1500 finish report t.hrxt";
+    let Some(lines) = scripted(&[], &format!(r#"{SMALL_DISK} exec "$HOST" {steps}"#)) else {
+        return;
+    };
+    assert_no_trace(
+        &lines,
+        "t.hrxt",
+        "no room for its 2170880 bytes: No space left on device",
+    );
+    assert_eq!(
+        lines[1..],
+        [
+            "created",
+            "Finished: 1500 claimed, 1000 recovered, 0 torn, 0 open"
+        ]
+    );
+}
+
+#[test]
+fn a_disk_that_others_fill_later_takes_nothing_away() {
+    let steps = "create t.hrxt 1000 record 10 sh 'cat /dev/zero >junk' create u.hrxt 1000 record 5000 begin end label sync finish report t.hrxt";
+    let Some(lines) = scripted(
+        &[],
+        &format!(r#"{SMALL_DISK} exec "$HOST" {steps} 2>/dev/null"#),
+    ) else {
+        return;
+    };
+    assert_eq!(lines[..2], ["created", "sh exit status: 1"]);
+    assert_no_trace(
+        &lines[2..],
+        "u.hrxt",
+        "no room for its 139264 bytes: No space left on device",
+    );
+    let said = "Finished: 5011 claimed, 1000 recovered, 0 torn, 0 open";
+    assert_eq!(
+        lines[3..],
+        ["label Some(Label(1))", "sync Some(Ok(()))", said]
+    );
+}
+
+/// The kernel that tests are run on need not know quotas: its answer to the one call that meets them is played by seccomp.
+#[test]
+fn a_quota_that_is_full_is_an_error() {
+    let (_folder, path) = folder();
+    let lines = run(
+        &path,
+        &format!(
+            "refuse fallocate {} create T 1000 record 10 finish",
+            libc::EDQUOT
+        ),
+    );
+    assert_no_trace(
+        &lines,
+        &path.to_string_lossy(),
+        "no room for its 139264 bytes: Disk quota exceeded",
+    );
+    assert!(!path.exists());
+}
+
+/// NFS and some FUSE file systems: space is reserved by writing zeroes, and the process decides who is live.
+#[test]
+fn a_file_system_without_reservations_and_locks_is_written_to_all_the_same() {
+    let (_folder, path) = folder();
+    let steps = format!(
+        "refuse fallocate {0} refuse flock {0} create T 1000 record 10 report T pause",
+        libc::EOPNOTSUPP
+    );
+    let mut program = Host::start(&mut host(&path, &steps));
+    program.wait_for("paused");
+    assert_eq!(
+        program.lines,
+        [
+            "created",
+            "Live: 10 claimed, 10 recovered, 0 torn, 0 open",
+            "paused"
+        ]
+    );
+    let metadata = fs::metadata(&path).unwrap();
+    assert!(metadata.blocks() * 512 >= metadata.len());
+    program.go_on();
+    let _ = program.ends_well();
+
+    let steps = format!(
+        r#""$HOST" refuse fallocate {} create t.hrxt 32768 record 10"#,
+        libc::EOPNOTSUPP
+    );
+    let Some(lines) = scripted(&[], &format!("{SMALL_DISK} exec {steps}")) else {
+        return;
+    };
+    assert_no_trace(
+        &lines,
+        "t.hrxt",
+        "no room for its 2170880 bytes: No space left on device",
+    );
+}
+
+#[test]
+fn a_kernel_that_cannot_keep_children_out_is_an_error() {
+    let (_folder, path) = folder();
+    let lines = run(
+        &path,
+        &format!(
+            "refuse madvise {} create T 1000 record 10 finish",
+            libc::EINVAL
+        ),
+    );
+    assert_no_trace(
+        &lines,
+        &path.to_string_lossy(),
+        "this system does not support MADV_WIPEONFORK (Linux 4.14): Invalid argument",
+    );
+    assert!(!path.exists());
+}
+
+/// Without asking for the limit first, SIGXFSZ would kill the program (setrlimit(2)).
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error() {
+    let (_folder, path) = folder();
+    let lines = run(
+        &path,
+        "limit-file-size 1000000 create T 32768 record 10 finish",
+    );
+    assert_no_trace(
+        &lines,
+        &path.to_string_lossy(),
+        "no room for its 2170880 bytes: File too large",
+    );
+    assert!(!path.exists());
+    // What is there already is not touched by it.
+    run(
+        &path,
+        "create T 1000 limit-file-size 0 record 5000 begin end label sync finish",
+    );
+    let report = report(&path);
+    assert_eq!(
+        (report.account.claimed, report.account.recovered),
+        (5001, 1000)
+    );
+}
+
+#[test]
+fn a_read_only_file_system_is_an_error() {
+    let script = r#"mount -t tmpfs -o ro none "$1"; cd "$1"; exec "$HOST" create t.hrxt 10 record 10 finish"#;
+    let Some(lines) = scripted(&[], script) else {
+        return;
+    };
+    assert_no_trace(
+        &lines,
+        "t.hrxt",
+        "no permission to create it: Read-only file system",
+    );
+}
+
+#[test]
+fn a_folder_of_somebody_else_is_an_error() {
+    if !nix::unistd::geteuid().is_root() {
+        let lines = run(Path::new("/t.hrxt"), "create T 10 record 10 finish");
+        return assert_no_trace(
+            &lines,
+            "/t.hrxt",
+            "no permission to create it: Permission denied",
+        );
+    }
+    let script = r#"exec setpriv --reuid 65534 --regid 65534 --clear-groups "$HOST" create t.hrxt 10 record 10 finish"#;
+    let Some(lines) = scripted(&[], script) else {
+        return;
+    };
+    assert_no_trace(
+        &lines,
+        "t.hrxt",
+        "no permission to create it: Permission denied",
+    );
+}
+
+#[test]
+fn a_name_that_is_taken_is_an_error_and_stays_what_it_is() {
+    let (folder, path) = folder();
+    let is_there =
+        "exists already, and a trace is never overwritten: move it away or choose another name";
+    let refused = |path: &Path| {
+        let lines = run(
+            path,
+            "create T 10 record 10 begin end label sync finish trace T 10 record 10 untrace",
+        );
+        assert_no_trace(&lines, &path.to_string_lossy(), is_there);
+        assert_eq!(
+            lines[1..],
+            ["label None", "sync None", &lines[0], "traced nothing"]
+        );
+    };
+
+    fs::write(&path, "the last crash").unwrap();
+    refused(&path);
+    for (name, target) in [
+        ("to a file", path.clone()),
+        ("to nothing", folder.path().join("nothing")),
+    ] {
+        let link = folder.path().join(name);
+        symlink(&target, &link).unwrap();
+        refused(&link);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+    assert_eq!(fs::read(&path).unwrap(), b"the last crash");
+    assert!(!folder.path().join("nothing").exists());
+    refused(folder.path());
+}
+
+#[test]
+fn the_live_file_of_another_process_is_left_alone() {
+    let (_folder, path) = folder();
+    let mut writer = Host::start(&mut host(
+        &path,
+        "create T 10 record 3 pause record 3 finish",
+    ));
+    writer.wait_for("paused");
+    let lines = run(&path, "create T 10 record 10 finish");
+    assert_no_trace(&lines, &path.to_string_lossy(), "exists already");
+    assert_eq!(report(&path).ending, Ending::Live);
+    writer.go_on();
+    let _ = writer.ends_well();
+    let report = report(&path);
+    assert_eq!(
+        (report.ending, report.account.recovered),
+        (Ending::Finished, 6)
+    );
+}
+
+#[test]
+fn a_second_recorder_on_the_same_path_is_refused_and_the_first_goes_on() {
+    let (_folder, path) = folder();
+    let lines = run(
+        &path,
+        "create T 10 record 3 create T 10 record 3 trace T 10 record 1 finish",
+    );
+    assert_no_trace(&lines[1..], &path.to_string_lossy(), "exists already");
+    assert_no_trace(&lines[2..], &path.to_string_lossy(), "exists already");
+    assert_eq!(report(&path).account.recovered, 7);
+}
+
+// --- Forks, signals, threads, the end of the program -------------------------------------------------------------------------
+
+#[test]
+fn a_forked_child_does_not_write_and_the_parent_goes_on() {
+    let (_folder, path) = folder();
+    let steps = "create T 100 record 3 begin fork record 5 end begin end label sync finish report T parent wait pause record 4 end finish";
+    let mut parent = Host::start(&mut host(&path, steps));
+    parent.wait_for("paused");
+    assert!(
+        parent.lines.contains(&"label Some(Label(0))".to_owned()),
+        "{:?}",
+        parent.lines
+    );
+    let said = "Live: 3 claimed, 3 recovered, 0 torn, 1 open".to_owned();
+    assert!(
+        parent.lines.contains(&said),
+        "what the child sees: {:?}",
+        parent.lines
+    );
+    let before = report(&path);
+    assert_eq!(
+        (
+            before.ending,
+            before.account.claimed,
+            before.open_regions.len()
+        ),
+        (Ending::Live, 3, 1)
+    );
+    parent.go_on();
+    let _ = parent.ends_well();
+    let after = report(&path);
+    assert_eq!(
+        (
+            after.ending,
+            after.account.recovered,
+            after.open_regions.len()
+        ),
+        (Ending::Finished, 8, 0)
+    );
+}
+
+#[test]
+fn a_forked_child_with_a_recorder_of_its_own_has_ids_of_its_own() {
+    let (folder, path) = folder();
+    let childs = folder.path().join("child.hrxt");
+    let mut command = host(&path, "create T 100 record 3 fork trace");
+    command.arg(&childs).args(words(
+        &path,
+        "100 record 5 untrace parent wait record 4 finish",
+    ));
+    let lines = Host::start(&mut command).ends_well();
+    assert!(
+        lines.contains(&"traced 5 events, 0 dropped".to_owned()),
+        "{lines:?}"
+    );
+    let threads = |path: &Path| {
+        let trace = Trace::open(path).unwrap();
+        let mut threads: Vec<u32> = trace.events().map(|event| event.thread_id).collect();
+        threads.dedup();
+        (
+            trace.identity().process_id,
+            threads,
+            report(path).account.recovered,
+        )
+    };
+    let (parent, parents, parents_events) = threads(&path);
+    let (child, childs, childs_events) = threads(&childs);
+    assert_eq!((parents, parents_events), (vec![parent], 7));
+    assert_eq!((childs, childs_events), (vec![child], 5));
+    assert_ne!(parent, child);
+}
+
+/// A forked child inherits the lock. The process that the header names decides then; where its id means nothing, the lock must be believed.
+#[test]
+fn a_child_that_outlives_the_writer_does_not_make_it_live() {
+    let (_folder, path) = folder();
+    let mut parent = Host::start(&mut host(
+        &path,
+        "create T 100 record 3 fork linger parent pause",
+    ));
+    let child = Pid::from_raw(parent.wait_for("forked ").parse().unwrap());
+    parent.wait_for("paused");
+    assert_eq!(report(&path).ending, Ending::Live);
+    parent.kill();
+    while Trace::open(&path).unwrap().ending() == Ending::Live {
+        thread::sleep(Duration::from_millis(1));
+    }
+    // Dead and not waited for; then gone altogether.
+    assert!(!lock_is_free(&path));
+    let _ = parent.wait();
+    assert_eq!(report(&path).ending, Ending::WriterDied);
+
+    let ask = || {
+        let script = r#"cd "$2"; exec "$HOST" report t.hrxt"#;
+        let folder = path.parent().unwrap().as_os_str();
+        let mut command = in_namespaces(
+            Path::new(HOST),
+            &["--pid", "--fork", "--mount-proc"],
+            script,
+            &[OsStr::new(""), folder],
+        )?;
+        Some(Host::start(&mut command).ends_well().remove(0))
+    };
+    if let Some(said) = ask() {
+        assert_eq!(said, "Live: 3 claimed, 3 recovered, 0 torn, 0 open");
+    }
+    kill(child, Signal::SIGKILL).unwrap();
+    while !lock_is_free(&path) {
+        thread::sleep(Duration::from_millis(1));
+    }
+    if let Some(said) = ask() {
+        assert_eq!(said, "WriterDied: 3 claimed, 3 recovered, 0 torn, 0 open");
+    }
+}
+
+/// A program that is started does not inherit the file: neither by fork and exec nor by exec alone.
+#[test]
+fn a_program_that_outlives_the_writer_does_not_hold_the_lock() {
+    let (_folder, path) = folder();
+    let mut parent = Host::start(&mut host(&path, "create T 100 record 3 spawn-sleep pause"));
+    let child = Pid::from_raw(parent.wait_for("child ").parse().unwrap());
+    parent.wait_for("paused");
+    assert_eq!(report(&path).ending, Ending::Live);
+    parent.kill();
+    let _ = parent.wait();
+    assert!(lock_is_free(&path), "the child holds it");
+    assert_eq!(report(&path).ending, Ending::WriterDied);
+    kill(child, Signal::SIGKILL).unwrap();
+}
+
+#[test]
+fn exec_in_the_writer_ends_the_capture() {
+    let (_folder, path) = folder();
+    let mut program = Host::start(&mut host(
+        &path,
+        "create T 100 record 3 begin pause exec-sleep",
+    ));
+    program.wait_for("paused");
+    program.go_on();
+    // The same process, still running: the lock tells.
+    while Trace::open(&path).unwrap().ending() == Ending::Live {
+        thread::sleep(Duration::from_millis(1));
+    }
+    let report = report(&path);
+    assert_eq!(
+        (report.account.recovered, report.open_regions.len()),
+        (3, 1)
+    );
+}
+
+#[test]
+fn a_signal_handler_may_record_while_it_interrupts_record() {
+    let (_folder, path) = folder();
+    let traced = path.with_extension("traced");
+    let mut command = host(&path, "create T 1000 trace");
+    command
+        .arg(&traced)
+        .args(words(&path, "1000 signals 20000 untrace finish"));
+    let lines = Host::start(&mut command).ends_well();
+    let said = lines
+        .iter()
+        .find_map(|line| line.strip_prefix("recorded "))
+        .expect("how many");
+    let (recorded, handled) = said.split_once(" handled ").unwrap();
+    let [recorded, handled]: [u64; 2] = [recorded, handled].map(|number| number.parse().unwrap());
+    assert!(handled >= 20_000);
+    println!("{handled} signals interrupted {recorded} rounds");
+    // Each records an event and completes a region.
+    assert_eq!(report(&path).account.claimed, 2 * (recorded + handled));
+    assert_eq!(report(&traced).account.claimed, recorded + handled);
+    assert_eq!(report(&path).open_regions, []);
+}
+
+#[test]
+fn a_thousand_short_lived_threads() {
+    let (_folder, path) = folder();
+    let lines = run(&path, "create T 10000 threads 1000 finish");
+    assert_eq!(lines, ["created"]);
+    let report = report(&path);
+    // One to three at a time, each with an event and a region.
+    assert_eq!(
+        (report.account.recovered, report.open_refused),
+        (2 * 1999, 0)
+    );
+    let trace = Trace::open(&path).unwrap();
+    let threads: std::collections::BTreeSet<u32> =
+        trace.events().map(|event| event.thread_id).collect();
+    assert!(threads.len() > 1000, "{}", threads.len());
+}
+
+#[test]
+fn a_thread_may_record_while_its_variables_are_destroyed() {
+    let (_folder, path) = folder();
+    let traced = path.with_extension("traced");
+    let mut command = host(&path, "create T 1000 trace");
+    command
+        .arg(&traced)
+        .args(words(&path, "1000 thread-exits 100 untrace finish"));
+    let _ = Host::start(&mut command).ends_well();
+    let trace = Trace::open(&path).unwrap();
+    let failed = trace.events().filter(|event| event.failed).count();
+    assert_eq!((report(&path).account.recovered, failed), (200, 100));
+    assert_eq!(report(&traced).account.recovered, 100);
+}
+
+#[test]
+fn a_program_may_record_while_it_exits() {
+    let (_folder, path) = folder();
+    // After a finish it does nothing.
+    let traced = path.with_extension("traced");
+    let mut command = host(&path, "create T 100 record 2 at-exit begin trace");
+    command
+        .arg(&traced)
+        .args(words(&path, "100 record 1 untrace finish"));
+    let _ = Host::start(&mut command).ends_well();
+    let after = report(&path);
+    assert_eq!(
+        (
+            after.ending,
+            after.account.claimed,
+            after.open_regions.len()
+        ),
+        (Ending::Finished, 3, 1)
+    );
+    assert_eq!(report(&traced).account.claimed, 1);
+    // Without one it is in the file.
+    fs::remove_file(&path).unwrap();
+    run(&path, "create T 100 record 2 at-exit begin");
+    let after = report(&path);
+    assert_eq!(
+        (
+            after.ending,
+            after.account.recovered,
+            after.open_regions.len()
+        ),
+        (Ending::WriterDied, 4, 0)
+    );
+}
+
+#[test]
+fn values_that_fit_nowhere_saturate() {
+    let (_folder, path) = folder();
+    run(&path, "create T 100 extremes finish");
+    let report = report(&path);
+    assert_eq!((report.rejected, report.account.recovered), (2, 3));
+    let events: Vec<_> = Trace::open(&path).unwrap().events().collect();
+    assert!(events.iter().all(|event| event.saturated));
+    let said = |index: usize| {
+        (
+            events[index].lane,
+            events[index].duration_ns,
+            events[index].status,
+        )
+    };
+    assert_eq!(said(0), (u32::MAX, u64::MAX, u32::MAX));
+    assert_eq!(
+        (events[1].start_ns, events[1].end_ns()),
+        (u64::MAX, u64::MAX)
+    );
+    assert_eq!(
+        (events[2].lane, events[2].status, events[2].failed),
+        (u32::MAX, u32::MAX, true)
+    );
+}
+
+// --- Containers --------------------------------------------------------------------------------------------------------------
+
+/// With a /proc of its own, as every container has, and without.
+#[test]
+fn process_1_of_a_container_is_seen_live_from_inside_and_outside() {
+    for flags in [
+        &["--pid", "--fork", "--kill-child", "--mount-proc"][..],
+        &["--pid", "--fork", "--kill-child"],
+    ] {
+        let (_folder, path) = folder();
+        let script = r#"cd "$1"; exec "$HOST" create t.hrxt 100 record 3 begin report t.hrxt ask t.hrxt pause"#;
+        let place = path.parent().unwrap().as_os_str();
+        let Some(mut command) = in_namespaces(Path::new(HOST), flags, script, &[place]) else {
+            return;
+        };
+        let mut container = Host::start(&mut command);
+        container.wait_for("paused");
+        let said = "Live: 3 claimed, 3 recovered, 0 torn, 1 open";
+        assert_eq!(
+            container.lines[1..4],
+            [said, said, "done"],
+            "as it sees itself, and another of the container sees it: {flags:?}"
+        );
+        assert_eq!(Trace::open(&path).unwrap().identity().process_id, 1);
+        assert_eq!(report(&path).ending, Ending::Live, "{flags:?}");
+        container.kill();
+        while !lock_is_free(&path) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let report = report(&path);
+        assert_eq!(
+            (report.ending, report.open_regions.len()),
+            (Ending::WriterDied, 1)
+        );
+    }
+}
+
+#[test]
+fn two_containers_share_a_folder_with_the_same_process_id() {
+    let (folder, _) = folder();
+    let start = || {
+        let script =
+            r#"HRX_TRACE_DIR="$1" exec "$HOST" trace-anywhere 100 record 3 pause record 4 untrace"#;
+        let flags = ["--pid", "--fork", "--kill-child", "--mount-proc"];
+        let mut command = in_namespaces(
+            Path::new(HOST),
+            &flags,
+            script,
+            &[folder.path().as_os_str()],
+        )?;
+        let mut container = Host::start(&mut command);
+        let path = PathBuf::from(container.wait_for("tracing "));
+        container.wait_for("paused");
+        Some((container, path))
+    };
+    let (Some(mut one), Some(mut other)) = (start(), start()) else {
+        return;
+    };
+    assert_ne!(one.1, other.1);
+    let ids = [&one.1, &other.1].map(|path| Trace::open(path).unwrap().identity().process_id);
+    assert_eq!(ids, [1, 1]);
+    assert_eq!(report(&one.1).ending, Ending::Live);
+    // One dies; the other is none the wiser, and neither is taken for the other.
+    one.0.kill();
+    while !lock_is_free(&one.1) {
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(
+        (report(&one.1).ending, report(&one.1).account.recovered),
+        (Ending::WriterDied, 3)
+    );
+    assert_eq!(report(&other.1).ending, Ending::Live);
+    other.0.go_on();
+    let lines = other.0.ends_well();
+    assert_eq!(lines.last().unwrap(), "traced 7 events, 0 dropped");
+    assert_eq!(report(&other.1).account.recovered, 7);
+}
+
+// --- The file is taken away --------------------------------------------------------------------------------------------------
+
+#[test]
+fn a_file_that_is_deleted_renamed_or_replaced_meanwhile_is_still_read_back() {
+    let (folder, path) = folder();
+    let steps = "trace T 100 record 3 pause record 4 untrace";
+    let take_away: [&dyn Fn(); 3] = [
+        &|| fs::remove_file(&path).unwrap(),
+        &|| fs::rename(&path, folder.path().join("renamed")).unwrap(),
+        &|| {
+            fs::remove_file(&path).unwrap();
+            fs::write(&path, "something else").unwrap();
+        },
+    ];
+    for (index, take_away) in take_away.iter().enumerate() {
+        let mut program = Host::start(&mut host(&path, steps));
+        program.wait_for("paused");
+        take_away();
+        program.go_on();
+        let lines = program.ends_well();
+        assert_eq!(lines.last().unwrap(), "traced 7 events, 0 dropped");
+        match index {
+            0 => assert!(!path.exists()),
+            1 => assert_eq!(report(&folder.path().join("renamed")).account.recovered, 7),
+            _ => assert_eq!(fs::read(&path).unwrap(), b"something else"),
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_is_deleted_meanwhile_is_an_error_of_sync_alone() {
+    let (folder, path) = folder();
+    let mut program = Host::start(&mut host(
+        &path,
+        "create T 100 record 3 pause record 4 sync finish",
+    ));
+    program.wait_for("paused");
+    folder.close().unwrap();
+    program.go_on();
+    let lines = program.ends_well();
+    assert!(
+        lines.last().unwrap().starts_with("sync Some(Err("),
+        "{lines:?}"
+    );
+}
+
+/// See the top of this file.
+#[test]
+fn a_file_that_is_truncated_kills_its_writer_and_no_reader() {
+    let (_folder, path) = folder();
+    // Behind 10 of 1000 records. The header stays.
+    let mut program = Host::start(&mut host(&path, "create T 1000 record 300 pause record 1"));
+    program.wait_for("paused");
+    let mut live = Trace::open(&path).unwrap();
+    let mut events = live.events();
+    assert!(events.by_ref().take(5).count() == 5);
+    let end = live.identity().ring_slot(0, 10);
+    OpenOptions::new()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_len(end)
+        .unwrap();
+
+    // Who was just reading goes on; so does who looks again.
+    let report = events.finish();
+    assert!(report.account.balances());
+    assert_eq!(report.account.claimed, 300);
+    assert_eq!(report.ending, Ending::Live);
+    live.refresh();
+    let report = live.report();
+    assert_eq!((report.account.recovered, report.account.torn), (10, 290));
+    assert_eq!(report.damages[0].offset, end);
+
+    program.go_on();
+    let status = program.wait();
+    assert_eq!(status.signal(), Some(Signal::SIGBUS as i32), "{status}");
+    let report = Trace::open(&path).unwrap().report();
+    assert_eq!(
+        (report.ending, report.account.recovered),
+        (Ending::WriterDied, 10)
+    );
+}
+
+/// Nothing is stored behind the end, so nobody dies; but the header is gone, and with it the trace.
+#[test]
+fn a_file_that_is_emptied_is_no_trace() {
+    let (_folder, path) = folder();
+    let mut program = Host::start(&mut host(&path, "create T 1000 record 300 pause"));
+    program.wait_for("paused");
+    let live = Trace::open(&path).unwrap();
+    File::create(&path).unwrap();
+    let report = live.report();
+    assert!(
+        report.account.balances() && report.account.recovered == 0,
+        "{report:?}"
+    );
+    let error = Trace::open(&path).unwrap_err();
+    let source = std::error::Error::source(&error).unwrap().to_string();
+    assert_eq!(
+        source,
+        "cut short: found 0 bytes, expected a header of at least 2048"
+    );
+    program.go_on();
+    let _ = program.ends_well();
+}

@@ -1,0 +1,122 @@
+//! Proves: after the creation, `record`, `begin` and what ends a region neither allocate nor call the system, whatever they are given.
+//!
+//! How: a million of each, in a wrapping ring, with refused events and a full open table among them. Allocations are counted by a global allocator that
+//! counts by thread, system calls by a parent that stops the child at each of them (PTRACE_SYSCALL). Both counts are shown to see what is there:
+//! `label` allocates, `sync` calls the system, and a thread's very first call asks for its id, as the documentation says.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::fs;
+use std::process::Command;
+use std::sync::atomic::Ordering;
+
+use hrx_trace::Recorder;
+use hrx_trace_tests::crash::hot::{CALLS, SECTIONS, Section, hot_path, word};
+use hrx_trace_tests::crash::shared_words::SharedWords;
+use hrx_trace_tests::crash::tracee::Tracee;
+
+/// The system's allocator, with a count.
+struct Counting;
+
+thread_local! {
+    /// How often this thread has asked for memory. Const and without a destructor: counting allocates nothing.
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+}
+
+// SAFETY: every call is handed on to `System` as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promises are those that `System` asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: as for `alloc`.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        count();
+        // SAFETY: as for `alloc`.
+        unsafe { System.realloc(block, layout, new_size) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        count();
+        // SAFETY: as for `alloc`.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// How often `work` calls the allocator.
+fn allocations(work: impl FnOnce()) -> u64 {
+    let before = ALLOCATIONS.get();
+    work();
+    ALLOCATIONS.get() - before
+}
+
+#[test]
+fn the_hot_path_does_not_allocate() {
+    let folder = tempfile::tempdir().unwrap();
+    let recorder = Recorder::create(folder.path().join("t.hrxt"), 10_000).unwrap();
+    let label = recorder.label("gemm");
+    assert_eq!(allocations(|| hot_path(&recorder, label)), 0);
+    // A thread's first call, too.
+    let first = std::thread::scope(|scope| {
+        let thread = scope.spawn(|| allocations(|| drop(recorder.begin(hrx_trace::Event::new(0)))));
+        thread.join().unwrap()
+    });
+    assert_eq!(first, 0);
+    assert!(recorder.claimed() > 5 * CALLS);
+
+    let interning = allocations(|| {
+        recorder.label("a new name");
+    });
+    assert!(interning > 0, "the allocator does not count");
+    println!("allocations in {CALLS} calls of each kind: 0; in a `label`: {interning}");
+}
+
+#[test]
+fn the_hot_path_does_not_call_the_system() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.hrxt");
+    let words_path = folder.path().join("words");
+    let words = SharedWords::map(&words_path, word::COUNT).unwrap();
+    let mut child = Tracee::start(
+        Command::new(env!("CARGO_BIN_EXE_hot_path_child")).args([&path, &words_path]),
+    );
+    let thread = child.run_until_thread();
+    child.run(thread);
+    // The numbers of the system calls, by section; each stops the thread twice, when it enters and when it leaves.
+    let mut stops = SECTIONS.map(|_| Vec::new());
+    while child.run_until_system_call(thread) {
+        let section = words.get(word::SECTION).load(Ordering::SeqCst);
+        if let Some(section) = section.checked_sub(1) {
+            let now = fs::read_to_string(format!("/proc/{thread}/syscall")).unwrap();
+            let number: i64 = now.split(' ').next().unwrap().trim().parse().unwrap();
+            stops[section as usize].push(number);
+        }
+    }
+    println!(
+        "system calls by section, each twice: {:?}",
+        SECTIONS.iter().zip(&stops).collect::<Vec<_>>()
+    );
+    for (section, stops) in SECTIONS.into_iter().zip(stops) {
+        match section {
+            Section::FirstCall => {
+                assert_eq!(stops, [nix::libc::SYS_gettid; 2]);
+            }
+            Section::HotPath => assert_eq!(stops, [0i64; 0]),
+            Section::Sync => assert!(stops.contains(&nix::libc::SYS_fdatasync)),
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! Proves: when the kernel dies or the power goes, everything that was recorded before `sync` was called is in the file, and without `sync`, whatever
+//! the file says is true.
+//!
+//! How: the real recorder writes, and the file is kept after each of its steps. From this history images are put together as a disk may hold them,
+//! and read. The model of what the disk holds, sector by sector of 512 bytes, is the most hostile that a kernel and a disk can be
+//! which honour flushes and write sectors whole:
+//!
+//! - The kernel writes back any page at any time, any number of times, in any order, and the disk may have written any of its sectors and not the others:
+//!   so each sector is as it was at *any* moment since the last `sync` was called. Most images take whole pages from one moment, as most
+//!   write-backs do, and split some into their sectors.
+//! - A page is copied to the disk while the processor writes to it: so each word of an item that is being written may be old or new.
+//! - Before the first `sync` a sector may also never have been written. It then holds zeroes, as file systems promise that know which blocks are
+//!   unwritten, or else what lay there before: here another capture of the same layout, as in a copy that was broken off. And the
+//!   file may be of any length, for its size is data of its own.
+//!
+//! The second half has no model: a real ext4 on a loop device, whose image is copied in the midst of recording, mounted again, and read.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+use fastrand::Rng;
+use hrx_trace_format::record::RECORD_BYTES;
+use hrx_trace_reader::{Ending, Error, Trace};
+use hrx_trace_tests::history::{Capture, Said, Shape, Step, Version};
+use hrx_trace_tests::seeds;
+
+const SECTOR: usize = 512;
+const PAGE: usize = 4096;
+
+/// What lies in the place of what was never written.
+#[derive(Clone, Copy, Debug)]
+enum Unwritten<'a> {
+    /// There is no such place: everything has been synced.
+    Nowhere,
+    Zeroes,
+    Stale(&'a [u8]),
+}
+
+/// Puts images together.
+struct Disk<'a> {
+    history: &'a [Version],
+    /// The moments that a sector can be of.
+    moments: RangeInclusive<usize>,
+    unwritten: Unwritten<'a>,
+    rng: &'a mut Rng,
+}
+
+impl Disk<'_> {
+    fn image(&mut self) -> Vec<u8> {
+        let mut image = self.history[*self.moments.end()].bytes.clone();
+        // From "the disk is almost up to date" to "any age".
+        let [page_is_old, page_is_split, unwritten] = [0; 3].map(|_| self.rng.f32().powi(2));
+        for page in (0..image.len()).step_by(PAGE) {
+            let age = self.moment(page_is_old);
+            let split = self.rng.f32() < page_is_split;
+            for sector in (page..page + PAGE).step_by(SECTOR) {
+                let age = if split { self.moment(page_is_old) } else { age };
+                let target = &mut image[sector..sector + SECTOR];
+                match self.unwritten {
+                    Unwritten::Zeroes if self.rng.f32() < unwritten / 2.0 => target.fill(0),
+                    Unwritten::Stale(stale) if self.rng.f32() < unwritten / 2.0 => {
+                        target.copy_from_slice(&stale[sector..sector + SECTOR]);
+                    }
+                    _ => self.sector_as_of(age, sector, target),
+                }
+            }
+        }
+        image
+    }
+
+    fn moment(&mut self, old: f32) -> usize {
+        if self.rng.f32() < old {
+            self.rng.usize(self.moments.clone())
+        } else {
+            *self.moments.end()
+        }
+    }
+
+    /// The sector as the disk got it at `moment`, or while the next step was writing to it.
+    fn sector_as_of(&mut self, moment: usize, sector: usize, target: &mut [u8]) {
+        target.copy_from_slice(&self.history[moment].bytes[sector..sector + SECTOR]);
+        if moment == *self.moments.end() || self.rng.bool() {
+            return;
+        }
+        let next = &self.history[moment + 1].bytes[sector..sector + SECTOR];
+        for (item, next) in target
+            .chunks_exact_mut(RECORD_BYTES)
+            .zip(next.chunks_exact(RECORD_BYTES))
+        {
+            if item == next {
+                continue;
+            }
+            for (word, next) in item.chunks_exact_mut(8).zip(next.chunks_exact(8)) {
+                if self.rng.bool() {
+                    word.copy_from_slice(next);
+                }
+            }
+            // An item whose other words change has its sequence withdrawn meanwhile.
+            if item[8..] != next[8..] && self.rng.bool() {
+                item[..8].fill(0);
+            }
+        }
+    }
+}
+
+/// A capture of a random shape, in which something happens `steps` times.
+fn any_capture(rng: &mut Rng, shape: Shape, steps: usize) -> Capture {
+    let mut steps = Step::random(rng, steps);
+    if rng.bool() {
+        steps.push(Step::Finish);
+    }
+    shape.record(&steps)
+}
+
+fn any_shape(rng: &mut Rng) -> Shape {
+    let capacity_max = 1 << rng.u32(1..9);
+    Shape {
+        capacity: rng.u64(1..=capacity_max),
+        rings: rng.u32(1..=3),
+        label_bytes: 4096,
+    }
+}
+
+/// What every image must say, whatever the disk holds.
+fn assert_true(capture: &Capture, moments: RangeInclusive<usize>, trace: &Trace) -> Said {
+    let said = capture.assert_true(trace);
+    let history = &capture.versions[moments];
+    for open in &said.report.open_regions {
+        let ran = |version: &Version| version.open.contains(open);
+        assert!(
+            history.iter().any(ran),
+            "a region that did not run: {open:?}"
+        );
+        let completed = said
+            .events
+            .iter()
+            .any(|event| event.correlation_id == open.correlation_id);
+        assert!(!completed, "a region that is completed and runs: {open:?}");
+    }
+    said
+}
+
+#[test]
+fn what_was_synced_is_there() {
+    let mut rng = seeds::rng("what_was_synced_is_there");
+    let (mut images, mut promised) = (0, 0);
+    for _ in 0..30 {
+        let shape = any_shape(&mut rng);
+        let capture = any_capture(&mut rng, shape, 250);
+        let history = &capture.versions;
+        let synced: Vec<usize> = (1..history.len())
+            .filter(|at| history[*at].step == Some(Step::Sync))
+            .collect();
+        for (index, sync) in synced.iter().enumerate() {
+            let next_sync = synced.get(index + 1).copied().unwrap_or(history.len());
+            for _ in 0..80 {
+                let now = rng.usize(*sync..next_sync);
+                // Sync promises what had returned before it was called.
+                let moments = sync - 1..=now;
+                let image = Disk {
+                    history,
+                    moments: moments.clone(),
+                    unwritten: Unwritten::Nowhere,
+                    rng: &mut rng,
+                }
+                .image();
+                let trace = Trace::from_bytes(image).expect("a header that was synced");
+                let said = assert_true(&capture, moments, &trace);
+                promised += assert_kept(
+                    &history[sync - 1],
+                    &history[now],
+                    shape.capacity,
+                    &trace,
+                    &said,
+                );
+                images += 1;
+            }
+        }
+    }
+    println!("what_was_synced_is_there: {images} images, {promised} promises kept");
+}
+
+/// That everything of `synced` that nothing until `now` had taken the place of is there. Returns how much that was.
+fn assert_kept(
+    synced: &Version,
+    now: &Version,
+    capacity: u64,
+    trace: &Trace,
+    said: &Said,
+) -> usize {
+    let found: BTreeSet<(u32, u64)> = said
+        .events
+        .iter()
+        .map(|event| (event.ring, event.sequence))
+        .collect();
+    let mut promised = 0;
+    for (ring, (synced, now)) in (0..).zip(synced.claimed.iter().zip(&now.claimed)) {
+        for ticket in now.saturating_sub(capacity) + 1..=*synced {
+            assert!(
+                found.contains(&(ring, ticket)),
+                "ticket {ticket} of ring {ring} was synced"
+            );
+            promised += 1;
+        }
+        assert!(said.report.rings[ring as usize].claimed <= *now);
+    }
+    for event in &said.events {
+        if event.sequence <= synced.claimed[event.ring as usize] {
+            let name = trace.label(event.label_id);
+            assert_ne!(
+                name,
+                hrx_trace_reader::Label::Unreadable,
+                "a name that was synced"
+            );
+        }
+    }
+    for open in synced.open.iter().filter(|open| now.open.contains(open)) {
+        assert!(
+            said.report.open_regions.contains(open),
+            "a running region that was synced"
+        );
+        promised += 1;
+    }
+    if synced.finished {
+        assert_eq!(said.report.ending, Ending::Finished);
+    }
+    assert!(now.finished || said.report.ending == Ending::WriterDied);
+    promised
+}
+
+#[test]
+fn without_sync_what_is_there_is_true() {
+    let mut rng = seeds::rng("without_sync_what_is_there_is_true");
+    let (mut images, mut refused, mut events) = (0, 0, 0);
+    for _ in 0..30 {
+        let shape = any_shape(&mut rng);
+        let [mut capture, older] = [0; 2].map(|_| any_capture(&mut rng, shape, 200));
+        capture
+            .versions
+            .retain(|version| version.step != Some(Step::Sync));
+        let history = &capture.versions;
+        for _ in 0..500 {
+            let now = rng.usize(..history.len());
+            let stale = rng.bool();
+            let mut image = Disk {
+                history,
+                moments: 0..=now,
+                unwritten: if stale {
+                    Unwritten::Stale(&older.last().bytes)
+                } else {
+                    Unwritten::Zeroes
+                },
+                rng: &mut rng,
+            }
+            .image();
+            if rng.u32(..5) == 0 {
+                image.truncate(rng.usize(..=image.len()));
+            }
+            images += 1;
+            let trace = match Trace::from_bytes(image) {
+                Ok(trace) => trace,
+                Err(Error::Header { .. }) => {
+                    refused += 1;
+                    continue;
+                }
+                Err(error) => panic!("{error}"),
+            };
+            let said = if capture.is_named_by(&trace) {
+                assert_true(&capture, 0..=now, &trace)
+            } else {
+                // The newer one's header never reached the disk: what is left of the older one is read, if anything is.
+                assert!(stale && older.is_named_by(&trace));
+                older.assert_true(&trace)
+            };
+            events += said.events.len();
+            if !stale {
+                for (account, claimed) in said.report.rings.iter().zip(&history[now].claimed) {
+                    assert!(account.claimed <= *claimed);
+                }
+                assert!(history[now].finished || said.report.ending == Ending::WriterDied);
+            }
+        }
+    }
+    assert!(refused < images && events > images);
+    println!(
+        "without_sync_what_is_there_is_true: {images} images, {refused} of them without a whole header, {events} events"
+    );
+}
+
+/// The counter is of one moment, the ring of another: the newest record says how many tickets there were.
+#[test]
+fn header_and_ring_of_different_moments() {
+    let mut rng = seeds::rng("header_and_ring_of_different_moments");
+    let mut images = 0;
+    for _ in 0..20 {
+        let shape = any_shape(&mut rng);
+        let capture = any_capture(&mut rng, shape, 150);
+        let history = &capture.versions;
+        for _ in 0..100 {
+            let [header, ring] = [0; 2].map(|_| rng.usize(..history.len()));
+            let mut image = history[ring].bytes.clone();
+            image[..PAGE].copy_from_slice(&history[header].bytes[..PAGE]);
+            let trace = Trace::from_bytes(image).expect("a header");
+            let said = capture.assert_true(&trace);
+            for (index, account) in said.report.rings.iter().enumerate() {
+                let [header, ring] = [header, ring].map(|moment| history[moment].claimed[index]);
+                let newest_is_outside =
+                    ring > header || (ring > 0 && ring + shape.capacity <= header);
+                let claimed = if newest_is_outside { ring } else { header };
+                assert_eq!(account.claimed, claimed, "counter {header}, ring {ring}");
+                let recovered = ring.saturating_sub(
+                    claimed
+                        .saturating_sub(shape.capacity)
+                        .max(ring.saturating_sub(shape.capacity)),
+                );
+                assert_eq!(
+                    account.recovered, recovered,
+                    "counter {header}, ring {ring}"
+                );
+            }
+            images += 1;
+        }
+    }
+    println!("header_and_ring_of_different_moments: {images} images");
+}

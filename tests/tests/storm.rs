@@ -1,0 +1,503 @@
+//! Proves: however and whenever a recording process dies, its file has every event whose call had returned, none that is wrong, and a count of
+//! everything else; and the same holds of every look at it while it lives.
+//!
+//! How: children of one to eight threads record into rings of one to 100,000 events until they are killed at a random moment, during their creation included.
+//! Each event's fields follow from its thread and its index, and each thread stores in a shared word how many of its calls have returned, so the parent
+//! knows what must be there. Half of the children are read all the time while they run.
+//!
+//! One loss is allowed, because it is a promise of the format that it is counted: a thread that stands still amid the stores of one `record` while
+//! others go once round the ring spoils one newer event. The children tell when a lap went by during a call; without that, nothing may be missing.
+//!
+//! HRX_STORM_SECONDS is how long the storm takes (90), HRX_TEST_SEED repeats one, as far as the scheduler lets it.
+
+use std::collections::HashSet;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::Ordering;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use fastrand::Rng;
+use hrx_trace_reader::{Account, Ending, Error, Trace};
+use hrx_trace_tests::crash::seed;
+use hrx_trace_tests::crash::shared_words::SharedWords;
+use hrx_trace_tests::crash::storm::{DIE_EXIT, DIE_PANIC, Kind, NAMES, Operation, Plan, word};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// What a thread has told.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    entered_at: u64,
+    started: u64,
+    begun: u64,
+    ending: u64,
+    returned: u64,
+    lapped_at: u64,
+}
+
+fn progress(words: &SharedWords, thread: usize) -> Progress {
+    let word = |word| words.get(word::of(thread, word)).load(Ordering::SeqCst);
+    Progress {
+        // The later ones first: what is told later is never ahead of what is told earlier.
+        lapped_at: word(word::LAPPED_AT),
+        returned: word(word::RETURNED),
+        ending: word(word::ENDING),
+        begun: word(word::BEGUN),
+        started: word(word::STARTED),
+        entered_at: word(word::ENTERED_AT),
+    }
+}
+
+/// What was counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    kills: u64,
+    before_ready: u64,
+    live_reads: u64,
+    events: u64,
+    torn: u64,
+    /// Newer events that a stalled writer spoiled.
+    spoiled: u64,
+    /// Dead captures whose every slot's writer died inside `record`, so that the reader went by the lap before.
+    all_torn: u64,
+}
+
+/// What is known of one child from all looks at its file.
+struct Witness<'plan> {
+    plan: &'plan Plan,
+    words: SharedWords,
+    /// When the first `record` said it began: start minus index, the same for all.
+    first_ns: Option<u64>,
+    thread_ids: Vec<Option<u32>>,
+}
+
+impl<'plan> Witness<'plan> {
+    fn new(plan: &'plan Plan, words: SharedWords) -> Self {
+        Self {
+            plan,
+            words,
+            first_ns: None,
+            thread_ids: vec![None; plan.threads],
+        }
+    }
+
+    fn all_progress(&self) -> Vec<Progress> {
+        (0..self.plan.threads)
+            .map(|thread| progress(&self.words, thread))
+            .collect()
+    }
+
+    /// Judges the file as it is now.
+    fn judge(&mut self, path: &Path, tally: &mut Tally) -> Ending {
+        let before = self.all_progress();
+        let trace = Trace::open(path).expect("the header is whole");
+        let mut events = trace.events();
+        let mut seen = vec![Seen::default(); self.plan.threads];
+        let mut sequences = vec![0; self.plan.rings as usize];
+        let mut completed = HashSet::new();
+        for event in events.by_ref() {
+            tally.events += 1;
+            let (thread, index) =
+                Operation::named(event.correlation_id).expect("an event of nobody");
+            let operation = Operation::of(self.plan.seed, thread, index);
+            let (copied_bytes, status, failed) = match operation.kind {
+                Kind::Record => (operation.copied_bytes, operation.status, operation.failed),
+                Kind::Finish => (operation.finished_bytes, operation.status, operation.failed),
+                Kind::Fail => (operation.copied_bytes, !operation.status, true),
+                Kind::Drop => (operation.copied_bytes, operation.status, true),
+            };
+            assert_eq!(
+                (
+                    event.lane,
+                    event.copied_bytes,
+                    event.status,
+                    event.failed,
+                    event.saturated
+                ),
+                (operation.lane, copied_bytes, status, failed, false),
+            );
+            assert_eq!(&*trace.name(event.label_id), name(operation.name));
+            self.judge_thread(thread, event.thread_id);
+            let seen = &mut seen[thread];
+            assert!(
+                seen.next <= index,
+                "event {index} of thread {thread} comes twice, or late"
+            );
+            if operation.kind == Kind::Record {
+                let first_ns = event.start_ns - index;
+                assert_eq!(first_ns, *self.first_ns.get_or_insert(first_ns));
+                assert_eq!(u128::from(event.duration_ns), operation.elapsed.as_nanos());
+            } else {
+                assert!(
+                    seen.region_end_ns <= event.start_ns,
+                    "two regions of a thread at once"
+                );
+                seen.region_end_ns = event.end_ns();
+                // Only the last one can be in the open table too.
+                seen.last_region = Some(event.correlation_id);
+            }
+            seen.first = seen.first.or(Some(index));
+            seen.next = index + 1;
+            seen.acknowledged += u64::from(index < before[thread].returned);
+            assert_eq!(*seen.ring.get_or_insert(event.ring), event.ring);
+            let sequence = &mut sequences[event.ring as usize];
+            assert!(*sequence < event.sequence);
+            *sequence = event.sequence;
+        }
+        let report = events.finish();
+        let after = self.all_progress();
+        completed.extend(seen.iter().filter_map(|seen| seen.last_region));
+
+        assert!(report.account.balances() && report.rings.iter().all(Account::balances));
+        for (ring, account) in report.rings.iter().enumerate() {
+            assert!(sequences[ring] <= account.claimed);
+            assert_eq!(
+                account.overwritten,
+                account.claimed.saturating_sub(self.plan.capacity)
+            );
+        }
+        assert_eq!(
+            (report.rejected, report.open_refused, report.labels_refused),
+            (0, 0, 0)
+        );
+        assert_eq!(
+            (report.open_torn, report.account.skipped),
+            (0, 0),
+            "{report:?}"
+        );
+        for (thread, (seen, after)) in seen.iter().zip(&after).enumerate() {
+            assert!(
+                seen.next <= after.started,
+                "thread {thread} has not begun {}",
+                seen.next
+            );
+        }
+        let returned: u64 = before.iter().map(|thread| thread.returned).sum();
+        let started: u64 = after.iter().map(|thread| thread.started).sum();
+        let claimed = report.account.claimed;
+        assert!(
+            claimed <= started,
+            "{claimed} tickets for {started} operations"
+        );
+        // When all slots' writers died inside `record` and the records of the lap before are still there, those are what there is.
+        let all_torn = self.plan.capacity <= self.plan.threads as u64 && !report.damages.is_empty();
+        if !all_torn {
+            assert_eq!(report.damages, []);
+            assert!(
+                returned <= claimed,
+                "{claimed} tickets for {returned} calls that returned"
+            );
+        }
+
+        // What had returned before the look and is not there, though a ticket before its own is.
+        let missing: u64 = seen
+            .iter()
+            .zip(&before)
+            .map(|(seen, before)| {
+                let first = if report.account.overwritten == 0 {
+                    Some(0)
+                } else {
+                    seen.first
+                };
+                let expected = first.map_or(0, |first| before.returned.saturating_sub(first));
+                expected - seen.acknowledged
+            })
+            .sum();
+        let holes = report.account.torn + report.account.in_flight + report.account.overtaken;
+        assert!(missing <= holes, "{missing} events are missing: {report:?}");
+        if report.ending != Ending::Live {
+            assert_eq!((report.account.in_flight, report.account.overtaken), (0, 0));
+            let lapped = self.lapped(&after, claimed);
+            let in_progress = after
+                .iter()
+                .filter(|thread| thread.started > thread.returned)
+                .count();
+            assert!(
+                missing <= lapped,
+                "{missing} events are missing, {lapped} excused: {after:?} {report:?}"
+            );
+            assert!(
+                report.account.torn <= lapped + in_progress as u64,
+                "{in_progress} threads died inside a call, {lapped} were lapped: {after:?} {report:?}"
+            );
+            tally.torn += report.account.torn;
+            tally.spoiled += missing;
+            tally.all_torn += u64::from(all_torn);
+        }
+
+        let mut open_threads = HashSet::new();
+        for region in &report.open_regions {
+            let (thread, index) =
+                Operation::named(region.correlation_id).expect("a region of nobody");
+            let operation = Operation::of(self.plan.seed, thread, index);
+            assert_ne!(operation.kind, Kind::Record);
+            assert_eq!(
+                (region.lane, region.copied_bytes),
+                (operation.lane, operation.copied_bytes)
+            );
+            assert_eq!(&*trace.name(region.label_id), name(operation.name));
+            self.judge_thread(thread, region.thread_id);
+            assert!(
+                open_threads.insert(thread),
+                "a thread has one region at a time"
+            );
+            assert!(
+                !completed.contains(&region.correlation_id),
+                "running and completed"
+            );
+            assert!(before[thread].returned <= index && index < after[thread].started);
+        }
+        for (thread, after) in after.iter().enumerate() {
+            if report.ending != Ending::Live
+                && after.begun > after.returned
+                && after.ending < after.begun
+            {
+                assert!(
+                    open_threads.contains(&thread),
+                    "the region that ran is not shown"
+                );
+            }
+        }
+        report.ending
+    }
+
+    fn judge_thread(&mut self, thread: usize, id: u32) {
+        assert_eq!(id, *self.thread_ids[thread].get_or_insert(id));
+    }
+
+    /// How many newer events threads may have spoiled, by what they told: one for each that was lapped in its last call, and one for each that was in an
+    /// earlier call, unless that slot has been written anew since. None where every thread has a ring of its own.
+    fn lapped(&self, threads: &[Progress], claimed: u64) -> u64 {
+        if self.plan.rings as usize >= self.plan.threads {
+            return 0;
+        }
+        let capacity = self.plan.capacity;
+        let by = |thread: &Progress| {
+            let in_last = claimed.saturating_sub(thread.entered_at) >= capacity;
+            let rings = u64::from(self.plan.rings);
+            let earlier = thread.lapped_at > 0 && thread.lapped_at + capacity * rings > claimed;
+            u64::from(in_last) + u64::from(earlier)
+        };
+        threads.iter().map(by).sum()
+    }
+}
+
+/// What a look found of one thread.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    ring: Option<u32>,
+    first: Option<u64>,
+    /// The lowest index that may come.
+    next: u64,
+    acknowledged: u64,
+    region_end_ns: u64,
+    last_region: Option<u64>,
+}
+
+fn name(name: usize) -> &'static str {
+    name.checked_sub(1)
+        .map_or("native region", |name| NAMES[name])
+}
+
+/// How a child dies.
+#[derive(Clone, Copy, Debug)]
+enum Death {
+    Signal(Signal),
+    Exit,
+    Panic,
+}
+
+impl Death {
+    /// Strikes, and returns when the child is dead.
+    fn strike(self, child: &mut Child, words: &SharedWords) {
+        let tell = |how| words.get(word::DIE).store(how, Ordering::SeqCst);
+        match self {
+            Self::Signal(signal) => loop {
+                kill(Pid::from_raw(child.id().cast_signed()), signal).expect("the child is there");
+                // The runtime's handler takes the first SIGSEGV, finds no guard page, and leaves the next one to the kernel.
+                sleep(Duration::from_micros(100));
+                if signal != Signal::SIGSEGV || child.try_wait().unwrap().is_some() {
+                    break;
+                }
+            },
+            Self::Exit => tell(DIE_EXIT),
+            Self::Panic => tell(DIE_PANIC),
+        }
+        self.expect(child.wait().unwrap());
+    }
+
+    fn expect(self, status: ExitStatus) {
+        match self {
+            Self::Signal(signal) => assert_eq!(status.signal(), Some(signal as i32)),
+            Self::Exit => assert_eq!(status.code(), Some(0)),
+            Self::Panic => assert_eq!(status.signal(), Some(Signal::SIGABRT as i32)),
+        }
+    }
+}
+
+/// One child's fate.
+#[derive(Clone, Debug)]
+struct Fate {
+    plan: Plan,
+    death: Death,
+    /// Since it was ready, or, if `early`, since it was started.
+    lifetime: Duration,
+    early: bool,
+    live_reader: bool,
+}
+
+impl Fate {
+    /// Lets it happen in `folder`.
+    fn befall(&self, folder: &Path, tally: &mut Tally) {
+        let folder = tempfile::tempdir_in(folder).unwrap();
+        let path = folder.path().join("t.hrxt");
+        let words_path = folder.path().join("words");
+        let words = SharedWords::map(&words_path, word::count(self.plan.threads)).unwrap();
+        let mut child = Killed(
+            Command::new(env!("CARGO_BIN_EXE_storm_child"))
+                .args([&path, &words_path, &PathBuf::from(self.plan.to_string())])
+                .spawn()
+                .unwrap(),
+        );
+        let ready = || words.get(word::READY).load(Ordering::SeqCst) == 1;
+        while !self.early && !ready() {
+            assert!(
+                child.0.try_wait().unwrap().is_none(),
+                "the child does not get ready"
+            );
+            sleep(Duration::from_micros(100));
+        }
+        let deadline = Instant::now() + self.lifetime;
+        let mut witness = Witness::new(
+            &self.plan,
+            SharedWords::map(&words_path, word::count(self.plan.threads)).unwrap(),
+        );
+        if self.live_reader {
+            while Instant::now() < deadline {
+                assert_eq!(witness.judge(&path, tally), Ending::Live);
+                tally.live_reads += 1;
+            }
+        } else {
+            sleep(self.lifetime);
+        }
+        self.death.strike(&mut child.0, &words);
+        tally.kills += 1;
+        if !ready() {
+            tally.before_ready += 1;
+            match Trace::open(&path) {
+                Ok(trace) => assert_eq!(trace.report().account, Account::default()),
+                // Not yet made, or not yet published: either way no trace, and said so.
+                Err(Error::Io { .. } | Error::Header { .. }) => {}
+                Err(other) => panic!("{other}"),
+            }
+            return;
+        }
+        assert_eq!(witness.judge(&path, tally), Ending::WriterDied);
+    }
+}
+
+/// A child that does not outlive a failed test.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Says what was being done when an assertion failed.
+struct Saying<'fate>(&'fate Fate);
+
+impl Drop for Saying<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("failed: {:#?}", self.0);
+        }
+    }
+}
+
+/// A number from 1 to `max`, its magnitude as random as its digits.
+fn any_size(random: &mut Rng, max: u64) -> u64 {
+    let bits = random.u32(0..=max.ilog2() + 1);
+    random.u64(1..=max.min(1 << bits))
+}
+
+/// Where files are made: on the disk, or in memory.
+fn folders() -> Vec<PathBuf> {
+    let memory = PathBuf::from("/dev/shm");
+    let mut folders = vec![std::env::temp_dir()];
+    folders.extend(memory.is_dir().then_some(memory));
+    folders
+}
+
+/// The first promise, as the README makes it: several threads, a wrapping ring, SIGKILL.
+#[test]
+fn five_hundred_kills() {
+    let mut random = Rng::with_seed(seed());
+    let folders = folders();
+    let mut tally = Tally::default();
+    for number in 0..500 {
+        let fate = Fate {
+            plan: Plan {
+                seed: random.u64(..),
+                threads: random.usize(2..=4),
+                capacity: random.u64(64..=4096),
+                rings: 1,
+                pause: random.u32(0..200),
+                populate: true,
+            },
+            death: Death::Signal(Signal::SIGKILL),
+            lifetime: Duration::from_micros(random.u64(500..10_000)),
+            early: false,
+            live_reader: false,
+        };
+        let _saying = Saying(&fate);
+        fate.befall(&folders[number % folders.len()], &mut tally);
+    }
+    println!("kills by SIGKILL: {tally:?}");
+    assert_eq!((tally.kills, tally.before_ready), (500, 0));
+}
+
+#[test]
+fn storm() {
+    let seconds = match std::env::var("HRX_STORM_SECONDS") {
+        Ok(seconds) => seconds.parse().expect("HRX_STORM_SECONDS is a number"),
+        Err(_) => 90,
+    };
+    let mut random = Rng::with_seed(seed());
+    let folders = folders();
+    let mut tally = Tally::default();
+    let end = Instant::now() + Duration::from_secs(seconds);
+    while Instant::now() < end {
+        let early = random.u32(0..16) == 0;
+        let death = match random.u32(0..8) {
+            0 if !early => Death::Exit,
+            1 if !early => Death::Panic,
+            2 => Death::Signal(Signal::SIGSEGV),
+            3 => Death::Signal(Signal::SIGABRT),
+            _ => Death::Signal(Signal::SIGKILL),
+        };
+        let fate = Fate {
+            plan: Plan {
+                seed: random.u64(..),
+                threads: random.usize(1..=8),
+                capacity: any_size(&mut random, 100_000),
+                rings: random.u32(1..=4),
+                pause: random.choice([0, 0, 20, 2_000]).unwrap(),
+                populate: random.u32(0..4) > 0,
+            },
+            death,
+            lifetime: Duration::from_micros(any_size(&mut random, 30_000)),
+            early,
+            live_reader: !early && random.bool(),
+        };
+        let _saying = Saying(&fate);
+        let folder = random.choice(&folders).unwrap();
+        fate.befall(folder, &mut tally);
+    }
+    println!("storm of {seconds} s: {tally:?}");
+    assert!(tally.kills > seconds, "hardly a storm");
+}

@@ -1,0 +1,28 @@
+//! Proves that a program that records runs under valgrind, and that valgrind finds nothing to complain of.
+//!
+//! The bug: creating a recorder crashed with SIGSEGV under valgrind on Linux 6.4 and later, in the first look at a clock. Found by counting the
+//! instructions of a `record` with callgrind. Users who hunt a crash of their own run valgrind.
+
+use std::process::Command;
+
+use hrx_trace_reader::Trace;
+use hrx_trace_tests::host::skip;
+
+#[test]
+fn a_recording_program_runs_under_valgrind() {
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        return skip("valgrind is not installed");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.hrxt");
+    let output = Command::new("valgrind")
+        .args(["--quiet", "--error-exitcode=9"])
+        .arg(env!("CARGO_BIN_EXE_host"))
+        .args(["create", path.to_str().unwrap(), "4"])
+        .args(["begin", "record", "10", "end", "finish"])
+        .output()
+        .unwrap();
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {complaints}", output.status);
+    assert_eq!(Trace::open(&path).unwrap().report().account.claimed, 11);
+}

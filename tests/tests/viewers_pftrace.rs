@@ -1,0 +1,451 @@
+//! Perfetto's own format beside what its viewers show of it (that is `viewers_cases`): decoded with Perfetto's own Python package, put together
+//! with a trace of the same host's devices, and weighed against the JSON. And what both formats show beside the regions.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use hrx_trace_format::Record;
+use hrx_trace_tests::capture::{Capture, region, running};
+use hrx_trace_tests::programs::PROGRAMS;
+use hrx_trace_tests::viewers::{Tools, TpTrace};
+use serde_json::{Value, json};
+
+fn convert(captures: &[&Path], to: &Path, options: &[&str]) {
+    let converted = Command::new(&PROGRAMS.convert)
+        .args(captures)
+        .args(options)
+        .arg("-o")
+        .arg(to)
+        .output()
+        .expect("hrx-convert starts");
+    let complaint = String::from_utf8_lossy(&converted.stderr);
+    assert!(converted.status.success(), "{complaint}");
+}
+
+/// Two submissions, each an upload, two kernels that overlap and a download that failed; more beside them; something running.
+fn pipeline() -> Capture {
+    let mut capture = Capture::new(64).attributes("rank=3\n");
+    let gemm = capture.label("gemm");
+    for submission in 1..=2 {
+        let of = |lane, start_ns, duration_ns, copied_bytes| Record {
+            correlation_id: submission,
+            copied_bytes,
+            label_id: if lane == 1 { gemm } else { 0 },
+            ..region(lane, submission * 100_000 + start_ns, duration_ns)
+        };
+        capture.record(of(0, 0, 4_096, 8_192));
+        capture.record(of(1, 5_000, 3_000, 0));
+        capture.record(of(1, 6_000, 4_000, 0));
+        capture.record(Record {
+            flags: 1,
+            status: 7,
+            ..of(2, 20_000, 2_000, u64::MAX)
+        });
+    }
+    capture.record(region(9, 1, 400_000));
+    capture.open(3, running(1, 390_000));
+    capture
+}
+
+const DECODE: &str = r#"
+import json, sys
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
+trace = Trace()
+trace.ParseFromString(open(sys.argv[1], "rb").read())
+EVENT = {1: "begin", 2: "end", 3: "instant", 4: "counter"}
+sequences, tracks, rows, metadata, clocks = {}, {}, [], {}, {}
+def unknown(message):
+    from google.protobuf.unknown_fields import UnknownFieldSet
+    fields = len(UnknownFieldSet(message))
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_MESSAGE:
+            fields += sum(map(unknown, value if field.is_repeated else [value]))
+    return fields
+assert unknown(trace) == 0
+for packet in trace.packet:
+    state = sequences.get(packet.trusted_packet_sequence_id)
+    if packet.sequence_flags & 1:
+        state = sequences[packet.trusted_packet_sequence_id] = {"defaults": packet.trace_packet_defaults, "iids": {}}
+    for kind in "event_names", "event_categories", "debug_annotation_names":
+        for entry in getattr(packet.interned_data, kind):
+            state["iids"][kind, entry.iid] = entry.name
+    for clock in packet.clock_snapshot.clocks:
+        if clock.clock_id >= 64: state["now"] = clock.timestamp
+        elif packet.trusted_packet_sequence_id == 1: clocks[clock.clock_id] = clock.timestamp
+    for entry in packet.chrome_events.metadata: metadata[entry.name] = entry.string_value
+    if packet.HasField("track_descriptor"):
+        track = packet.track_descriptor
+        assert track.uuid not in tracks
+        tracks[track.uuid] = {"name": track.name or track.process.process_name, "pid": track.process.pid,
+            "parent": tracks.get(track.parent_uuid, {}).get("name"), "rank": track.sibling_order_rank,
+            "ordering": track.child_ordering}
+    if packet.HasField("track_event"):
+        event = packet.track_event
+        assert packet.sequence_flags == (0 if event.type == 2 else 2)
+        clock = packet.timestamp_clock_id or state["defaults"].timestamp_clock_id
+        if clock >= 64: at = state["now"] = state["now"] + packet.timestamp
+        else: assert clock == 6; at = packet.timestamp
+        uuid = event.track_uuid or state["defaults"].track_event_defaults.track_uuid
+        args = {}
+        for arg in event.debug_annotations:
+            args[arg.name or state["iids"]["debug_annotation_names", arg.name_iid]] = getattr(arg, arg.WhichOneof("value"))
+        rows.append({"at": at, "track": tracks[uuid]["name"], "type": EVENT[event.type],
+            "name": event.name or state["iids"].get(("event_names", event.name_iid)),
+            "categories": list(event.categories) + [state["iids"]["event_categories", iid] for iid in event.category_iids],
+            "args": args, "flows": len(event.flow_ids)})
+print(json.dumps({"rows": rows, "tracks": list(tracks.values()), "metadata": metadata, "clocks": clocks}))
+"#;
+
+fn python(tools: &Tools, script: &str, words: &[&Path]) -> Value {
+    let output = tools
+        .python_command()
+        .args(["-c", script])
+        .args(words)
+        .output()
+        .expect("python3 starts");
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{complaint}");
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+#[test]
+fn perfettos_own_package_decodes_it() {
+    let Some(tools) = Tools::python() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let capture = pipeline().write(folder.path(), "run.hrxt");
+    let to = folder.path().join("run.pftrace");
+    convert(&[&capture], &to, &["--format", "perfetto"]);
+    let decoded = python(&tools, DECODE, &[&to]);
+
+    assert_eq!(
+        decoded["clocks"],
+        json!({"6": 78_000_000_001_u64, "3": 77_000_000_001_u64, "1": 1_795_996_800_123_456_789_u64})
+    );
+    let label = "host-observed synchronized region latency; not device timestamps";
+    assert_eq!(decoded["metadata"]["hrx-measurement"], label);
+    let facts = decoded["metadata"]["hrx-capture"].as_str().expect("facts");
+    let facts: Value = serde_json::from_str(facts).expect("JSON");
+    assert_eq!(facts["account"]["recovered"], 9);
+    assert_eq!(facts["ending"], "writer-died");
+
+    // The tracks stand in the order of their lanes, sub-lanes behind their own.
+    let tracks = decoded["tracks"].as_array().expect("tracks");
+    let process = "pipeline rank=3 (host-observed)";
+    let of_process = tracks.iter().filter(|track| track["parent"] == process);
+    let ranks: BTreeMap<i64, &str> = of_process
+        .map(|track| {
+            (
+                track["rank"].as_i64().expect("a rank"),
+                track["name"].as_str().expect("a name"),
+            )
+        })
+        .collect();
+    assert_eq!(
+        ranks.into_values().collect::<Vec<_>>(),
+        [
+            "capture (host-observed)",
+            "upload",
+            "upload copy rate (host-observed) GB/s",
+            "compute",
+            "compute (2)",
+            "download",
+            "download copy rate (host-observed) GB/s",
+            "lane 9",
+        ]
+    );
+    assert_eq!(
+        tracks[0],
+        json!({"name": process, "pid": 4242, "parent": null, "rank": 0, "ordering": 3})
+    );
+
+    let rows = decoded["rows"].as_array().expect("rows");
+    let of = |kind: &str| {
+        rows.iter()
+            .filter(|row| row["type"] == kind)
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    let begins = of("begin");
+    assert_eq!(
+        (begins.len(), of("end").len(), of("instant").len()),
+        (10, 9, 3)
+    );
+    for row in &begins {
+        assert_eq!(row["categories"], json!(["hrx.host-observed"]));
+        assert!(
+            row["name"]
+                .as_str()
+                .is_some_and(|name| name.contains("(host-observed)"))
+        );
+    }
+    assert_eq!(
+        begins[3],
+        json!({
+            "at": 78_000_120_001_u64, "track": "download", "type": "begin",
+            "name": "native region (host-observed) [failed]", "categories": ["hrx.host-observed"], "flows": 1,
+            "args": {"copied_bytes": "18446744073709551615", "failed": true, "status": 7, "correlation_id": 1, "thread_id": 99},
+        })
+    );
+    assert_eq!(
+        begins[9]["name"],
+        "native region (host-observed) [unfinished]"
+    );
+}
+
+/// Written by another program on the same host, after it slept for a second: its boot time is ahead of its monotonic time by so much more.
+const WRITE_DEVICE_TRACE: &str = r#"
+import sys
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
+trace = Trace()
+def packet():
+    packet = trace.packet.add()
+    packet.trusted_packet_sequence_id = 9
+    return packet
+snapshot = packet().clock_snapshot
+for clock_id, timestamp in (6, 82), (3, 80), (4, 80), (5, 80), (1, 1_795_996_804), (2, 1_795_996_804):
+    snapshot.clocks.add(clock_id=clock_id, timestamp=timestamp * 1_000_000_000)
+track = packet().track_descriptor
+track.uuid, track.name = 99, "device"
+for kind, timestamp in (1, 78_000_100_500), (2, 78_000_101_500):
+    event = packet()
+    event.timestamp, event.timestamp_clock_id = timestamp, 6
+    event.track_event.type, event.track_event.track_uuid, event.track_event.name = kind, 99, "kernel on the device"
+open(sys.argv[1], "wb").write(trace.SerializeToString())
+print("{}")
+"#;
+
+#[test]
+fn it_lines_up_with_a_trace_of_the_same_host() {
+    let (Some(tools), Some(_)) = (Tools::trace_processor(), Tools::python()) else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let capture = pipeline().write(folder.path(), "run.hrxt");
+    let (ours, device) = (
+        folder.path().join("run.pftrace"),
+        folder.path().join("device.pftrace"),
+    );
+    convert(&[&capture], &ours, &["--format", "perfetto"]);
+    python(&tools, WRITE_DEVICE_TRACE, &[&device]);
+    // Traces of Perfetto's are put together by appending one to the other.
+    let read = |path: &PathBuf| fs::read(path).expect("a file");
+    let both: Vec<PathBuf> = [[&ours, &device], [&device, &ours]]
+        .into_iter()
+        .enumerate()
+        .map(|(index, parts)| {
+            let path = folder.path().join(format!("both-{index}.pftrace"));
+            fs::write(&path, parts.map(read).concat()).expect("a new file");
+            path
+        })
+        .collect();
+    for trace in tools.trace_processors(&both) {
+        assert_eq!(trace.faults(), [""; 0]);
+        let starts = |name: &str| -> Vec<i64> {
+            let named = trace
+                .slices
+                .iter()
+                .filter(|slice| slice.name.as_deref() == Some(name));
+            named.map(|slice| slice.ts_ns).collect()
+        };
+        assert_eq!(starts("kernel on the device"), [78_000_100_500]);
+        // The host began to upload half a microsecond before.
+        assert_eq!(starts("native region (host-observed)")[1], 78_000_100_001);
+    }
+}
+
+/// Arrows and copy rates, by the names of what they show.
+fn extras(trace: &TpTrace) -> (Vec<(String, i64, i64)>, BTreeMap<String, Vec<(i64, f64)>>) {
+    assert_eq!(trace.faults(), [""; 0]);
+    let first_ns = trace.slices[0].ts_ns;
+    let slice = |id: i64| {
+        trace
+            .slices
+            .iter()
+            .find(|slice| slice.id == id)
+            .expect("a slice")
+    };
+    let mut arrows: Vec<_> = trace
+        .flows
+        .iter()
+        .map(|flow| {
+            let (from, to) = (slice(flow.slice_out), slice(flow.slice_in));
+            let track = |slice: &hrx_trace_tests::viewers::TpSlice| {
+                let thread = slice.thread_name.clone();
+                thread.or(slice.track_name.clone()).unwrap_or_default()
+            };
+            let arrow = format!("{} > {}", track(from), track(to));
+            (arrow, from.ts_ns - first_ns, to.ts_ns - first_ns)
+        })
+        .collect();
+    arrows.sort_by_key(|arrow| arrow.1);
+    let mut rates: BTreeMap<String, Vec<(i64, f64)>> = BTreeMap::new();
+    for sample in &trace.counters {
+        let name = sample.name.clone().unwrap_or_default();
+        rates
+            .entry(name)
+            .or_default()
+            .push((sample.ts_ns - first_ns, sample.value));
+    }
+    (arrows, rates)
+}
+
+#[test]
+fn arrows_and_copy_rates_are_the_same_in_both_formats() {
+    let Some(tools) = Tools::trace_processor() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let capture = pipeline().write(folder.path(), "run.hrxt");
+    let with = |name: &str, options: &[&str]| {
+        let to = folder.path().join(name);
+        convert(&[&capture], &to, options);
+        to
+    };
+    const OFF: [&str; 3] = ["--no-flows", "--no-counters", "--no-marks"];
+    let files = [
+        with("run.json", &[]),
+        with("run.pftrace", &["--format", "perfetto"]),
+        with("bare.json", &OFF),
+        with(
+            "bare.pftrace",
+            &[&["--format", "perfetto"][..], &OFF].concat(),
+        ),
+    ];
+    let traces = tools.trace_processors(&files);
+    let (arrows, rates) = extras(&traces[0]);
+    let of_submission = |at_ns: i64| {
+        [
+            ("upload > compute", at_ns, at_ns + 5_000),
+            ("compute > compute (2)", at_ns + 5_000, at_ns + 6_000),
+            ("compute (2) > download", at_ns + 6_000, at_ns + 20_000),
+        ]
+        .map(|(arrow, from, to)| (arrow.to_owned(), from, to))
+    };
+    // Times from the first slice on, which began after 1 ns.
+    assert_eq!(
+        arrows,
+        [of_submission(99_999), of_submission(199_999)].concat()
+    );
+    let upload = &rates["upload copy rate (host-observed) GB/s"];
+    assert!(upload.iter().any(|sample| sample.1 == 2.0), "{upload:?}");
+    assert_eq!(upload.last().map(|sample| sample.1), Some(0.0));
+    assert_eq!(extras(&traces[1]), (arrows, rates));
+    for bare in &traces[2..] {
+        assert_eq!(extras(bare), (vec![], BTreeMap::new()));
+        // The regions, and the mark on the unfinished one's track.
+        assert_eq!(bare.slices.len(), 10 + 1);
+    }
+}
+
+/// What a job records: mostly kernels, some copies, with and without ids; numbers of the usual sizes.
+fn job(correlated: bool) -> Capture {
+    let mut capture = Capture::new(20_000);
+    let labels: Vec<u32> = (0..40)
+        .map(|i| capture.label(&format!("kernel_{i}")))
+        .collect();
+    for i in 0..20_000 {
+        let (lane, duration_ns, copied_bytes) = match i % 6 {
+            0 => (0, 12_345, 1 << 20),
+            5 => (2, 12_345, 1 << 20),
+            _ => (1, 45_678, 0),
+        };
+        capture.record(Record {
+            label_id: labels[i as usize % labels.len()],
+            correlation_id: if correlated { 1_000_000 + i / 6 } else { 0 },
+            copied_bytes,
+            thread_id: 1_234_567,
+            ..region(lane, 100_000_000 + 50_000 * i - duration_ns, duration_ns)
+        });
+    }
+    capture
+}
+
+#[test]
+fn it_is_at_most_a_quarter_of_the_json() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (correlated, options) in [
+        (true, &[][..]),
+        (false, &[][..]),
+        (true, &["--no-flows", "--no-counters", "--no-marks"][..]),
+    ] {
+        let capture = job(correlated).write(folder.path(), "job.hrxt");
+        let bytes = |name: &str, format: &str| {
+            let to = folder.path().join(name);
+            convert(&[&capture], &to, &[&["--format", format], options].concat());
+            fs::metadata(to).expect("a file").len()
+        };
+        let (json, pftrace) = (
+            bytes("job.json", "chrome"),
+            bytes("job.pftrace", "perfetto"),
+        );
+        let each = |bytes: u64| bytes as f64 / 20_000.0;
+        println!("{:.1} of {:.1} bytes an event", each(pftrace), each(json));
+        assert!(
+            4 * pftrace <= json,
+            "{pftrace} of {json} bytes, ids: {correlated}, {options:?}"
+        );
+    }
+}
+
+const READ_TABLES: &str = r#"
+import csv, json, sys
+with open(sys.argv[1], newline="", encoding="utf-8") as file:
+    rows = list(csv.DictReader(file, strict=True))
+for row in rows:
+    for column, value in row.items():
+        if column.endswith(("_ns", "_bytes", "_id")) or column in ("capture", "pid", "lane", "status", "ring", "sequence"):
+            row[column] = int(value)
+        if column in ("failed", "saturated"):
+            row[column] = {"true": True, "false": False}[value]
+with open(sys.argv[2], encoding="utf-8") as file:
+    lines = [json.loads(line) for line in file]
+print(json.dumps({"csv": rows, "jsonl": lines}))
+"#;
+
+/// Python's own modules read the same rows from both.
+#[test]
+fn tables_are_read_by_python() {
+    let Some(tools) = Tools::python() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut capture = pipeline();
+    let hostile = capture.label("a \"b\", c\r\nd\u{1} 🚀 \u{5d0}=1+1");
+    capture.record(Record {
+        label_id: hostile,
+        ..region(u32::MAX, 1, 2)
+    });
+    let capture = capture.write(folder.path(), "run.hrxt");
+    let (csv, jsonl) = (
+        folder.path().join("run.csv"),
+        folder.path().join("run.jsonl"),
+    );
+    convert(&[&capture], &csv, &["--format", "csv"]);
+    convert(&[&capture], &jsonl, &["--format", "jsonl"]);
+    let mut read = python(&tools, READ_TABLES, &[&csv, &jsonl]);
+    let account = read["jsonl"]
+        .as_array_mut()
+        .and_then(Vec::pop)
+        .expect("a last line");
+    assert_eq!(
+        (&account["kind"], &account["account"]["recovered"]),
+        (&json!("account"), &json!(10))
+    );
+    for line in read["jsonl"].as_array_mut().expect("lines") {
+        let kind = line.as_object_mut().and_then(|line| line.remove("kind"));
+        assert_eq!(kind, Some(json!("region")));
+    }
+    assert_eq!(read["csv"], read["jsonl"]);
+    let rows = read["csv"].as_array().expect("rows");
+    assert_eq!(rows.len(), 11);
+    assert_eq!(rows[3]["copied_bytes"], json!(u64::MAX));
+    assert_eq!(rows[9]["label"], "a \"b\", c\r\nd\u{1} 🚀 \u{5d0}=1+1");
+    assert_eq!(
+        (&rows[10]["state"], &rows[10]["measurement"]),
+        (&json!("open"), &json!("host-observed"))
+    );
+}

@@ -1,0 +1,123 @@
+//! LTTng-UST with a session that survives the process: a flight recorder whose buffers are files (`--shm-path`). It reads the clock itself, once an event.
+//!
+//! A small C program is the traced one; it is built here, and started for each sample. Needs Debian's lttng-tools, liblttng-ust-dev and gcc.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::harness::Sample;
+use crate::place::Place;
+
+/// A session that is recording.
+pub struct Lttng {
+    /// One daemon serves the whole machine: a name that nobody else uses.
+    session: String,
+    program: PathBuf,
+    daemon: Child,
+}
+
+impl Lttng {
+    /// Builds the program and starts a session whose buffers lie in `place`.
+    pub fn start(place: &Place) -> Result<Self> {
+        succeed(&mut control(&["--version"]))?;
+        let folder = place.fresh();
+        fs::create_dir(&folder)?;
+        let source = folder.join("loop.c");
+        fs::write(&source, include_str!("lttng/loop.c"))?;
+        fs::write(folder.join("provider.h"), include_str!("lttng/provider.h"))?;
+        let program = folder.join("loop");
+        succeed(
+            Command::new("gcc")
+                .args(["-O2", "-std=gnu11", "-I"])
+                .args([&folder, &source])
+                .arg("-o")
+                .arg(&program)
+                .args(["-llttng-ust", "-ldl", "-lpthread"]),
+        )
+        .context("its program does not build (needs liblttng-ust-dev)")?;
+        // If a daemon runs already, this one ends at once and the other serves.
+        let daemon = Command::new("lttng-sessiond")
+            .arg("--no-kernel")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("lttng-sessiond")?;
+        // From here on Drop cleans up.
+        let lttng = Self {
+            session: format!("hrx-bench-{}", std::process::id()),
+            program,
+            daemon,
+        };
+        let session = lttng.session.as_str();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while let Err(error) = succeed(&mut control(&["list"])) {
+            ensure!(Instant::now() < deadline, error);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        succeed(
+            control(&["create", session, "--snapshot"])
+                .arg("--output")
+                .arg(folder.join("snapshots"))
+                .arg("--shm-path")
+                .arg(folder.join("buffers")),
+        )?;
+        let channel = ["enable-channel", "--userspace", "--overwrite", "--session"];
+        succeed(control(&channel).args([session, "ring"]))?;
+        let event = ["enable-event", "--userspace", "hrx_bench:region"];
+        succeed(control(&event).args(["--session", session, "--channel", "ring"]))?;
+        succeed(&mut control(&["start", session]))?;
+        Ok(lttng)
+    }
+
+    /// As [`crate::loops::run`], the bare load.
+    pub fn run(&self, threads: usize, events: u64) -> Result<Sample> {
+        let printed = succeed(
+            Command::new(&self.program)
+                .args([threads.to_string(), events.to_string()])
+                // -1: waits until the session has been told to listen.
+                .env("LTTNG_UST_REGISTER_TIMEOUT", "-1"),
+        )?;
+        let event_ns = printed.trim().parse()?;
+        Ok(Sample {
+            event_ns,
+            took: Duration::from_secs_f64(event_ns * events as f64 / 1e9),
+        })
+    }
+}
+
+impl Drop for Lttng {
+    fn drop(&mut self) {
+        // A clean-up that fails leaves a session of our name in the daemon, which the next start reports.
+        let _ = succeed(&mut control(&["destroy", &self.session]));
+        if let Ok(None) = self.daemon.try_wait() {
+            let _ = kill_process(Pid::from_child(&self.daemon), Signal::TERM);
+            let _ = self.daemon.wait();
+        }
+    }
+}
+
+fn control(arguments: &[&str]) -> Command {
+    let mut command = Command::new("lttng");
+    command.arg("--no-sessiond").args(arguments);
+    command
+}
+
+/// What a command prints; an error with its last words if it fails.
+fn succeed(command: &mut Command) -> Result<String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .output()
+        .with_context(|| format!("{program} is not installed"))?;
+    ensure!(
+        output.status.success(),
+        "{program}: {}",
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}

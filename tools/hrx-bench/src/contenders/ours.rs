@@ -1,0 +1,76 @@
+//! Our recorder, by each of its entrances.
+
+use hrx_trace::{Event, Recorder, Tracer};
+
+use crate::contender::{Contender, Fields};
+
+#[inline]
+fn event(fields: &Fields) -> Event {
+    Event::new(fields.lane)
+        .copied_bytes(fields.copied_bytes as u64)
+        .failed(fields.failed)
+}
+
+/// `Recorder::record`; all threads share the recorder, which has one ring or several.
+pub struct Record(pub Recorder);
+
+impl Contender for Record {
+    type Thread<'a> = ();
+
+    fn thread(&self, _: usize) {}
+
+    #[inline]
+    fn event(&self, (): &mut (), fields: &Fields) {
+        self.0.record(fields.start, fields.elapsed, event(fields));
+    }
+}
+
+/// `Recorder::record`, with a recorder for each thread.
+pub struct RecordOwn(pub Vec<Recorder>);
+
+impl Contender for RecordOwn {
+    type Thread<'a> = &'a Recorder;
+
+    fn thread(&self, index: usize) -> &Recorder {
+        &self.0[index]
+    }
+
+    #[inline]
+    fn event(&self, recorder: &mut &Recorder, fields: &Fields) {
+        recorder.record(fields.start, fields.elapsed, event(fields));
+    }
+}
+
+/// `Recorder::begin` and `Region::finish`, which read the clock themselves.
+pub struct BeginFinish(pub Recorder);
+
+impl Contender for BeginFinish {
+    type Thread<'a> = ();
+
+    fn thread(&self, _: usize) {}
+
+    #[inline]
+    fn event(&self, (): &mut (), fields: &Fields) {
+        self.0.begin(event(fields)).finish();
+    }
+}
+
+/// `Tracer::record`, as a program that used the in-memory tracer calls it.
+pub struct ByTracer(pub Tracer);
+
+impl Contender for ByTracer {
+    type Thread<'a> = ();
+
+    fn thread(&self, _: usize) {}
+
+    #[inline]
+    fn event(&self, (): &mut (), fields: &Fields) {
+        self.0.record(
+            fields.start,
+            fields.elapsed,
+            fields.lane,
+            fields.copied_bytes,
+            fields.failed,
+        );
+    }
+}

@@ -1,0 +1,91 @@
+//! Instructions an event, counted by callgrind: the figure that no neighbour can move. Two runs of different lengths; their difference is the loop's alone.
+//!
+//! Valgrind's processor has no AVX-512, so a contender that would use it takes the path below.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
+use hrx_trace::{Options, Tracer};
+
+use crate::Setup;
+use crate::contender::Contender;
+use crate::contenders::{baseline::Baseline, clock::Nothing, ours};
+use crate::loops::{Load, run};
+use crate::record::CACHED;
+
+/// Who is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Counted {
+    Nothing,
+    Baseline,
+    Record,
+    BeginFinish,
+    Tracer,
+}
+
+impl Counted {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing (the loop itself)",
+            Self::Baseline => "mutex and deque in memory (baseline)",
+            Self::Record => "record, tmpfs",
+            Self::BeginFinish => "begin + finish, own clock reads",
+            Self::Tracer => "record through Tracer",
+        }
+    }
+
+    /// The bare loop on one thread.
+    pub fn run(self, setup: &Setup, events: u64) -> Result<()> {
+        let options = Options::new(CACHED);
+        match self {
+            Self::Nothing => spin(&Nothing, events),
+            Self::Baseline => spin(&Baseline::full(CACHED as usize), events),
+            Self::Record => spin(&ours::Record(setup.tmpfs.recorder(&options)?), events),
+            Self::BeginFinish => spin(&ours::BeginFinish(setup.tmpfs.recorder(&options)?), events),
+            Self::Tracer => {
+                let tracer = Tracer::default();
+                tracer.start_at(setup.tmpfs.fresh(), CACHED as usize)?;
+                spin(&ours::ByTracer(tracer), events);
+            }
+        }
+        Ok(())
+    }
+
+    /// Instructions an event.
+    pub fn instructions(self, setup: &Setup) -> Result<f64> {
+        const FEW: u64 = 10_000;
+        const MANY: u64 = 110_000;
+        let output = setup.disk.fresh();
+        let few = self.count(FEW, &output)?;
+        let many = self.count(MANY, &output)?;
+        Ok((many - few) / (MANY - FEW) as f64)
+    }
+
+    fn count(self, events: u64, output: &Path) -> Result<f64> {
+        let name = self.to_possible_value().context("it has a name")?;
+        let run = Command::new("valgrind")
+            .args(["-q", "--tool=callgrind"])
+            .arg(format!("--callgrind-out-file={}", output.display()))
+            .arg(std::env::current_exe()?)
+            .args(["loop", name.get_name(), &events.to_string()])
+            .output()
+            .context("valgrind is not installed")?;
+        ensure!(
+            run.status.success(),
+            "valgrind: {}",
+            String::from_utf8_lossy(&run.stderr).trim()
+        );
+        let counts = std::fs::read_to_string(output)?;
+        let total = counts
+            .lines()
+            .find_map(|line| line.strip_prefix("totals: "))
+            .context("callgrind gave no totals")?;
+        Ok(total.trim().parse()?)
+    }
+}
+
+fn spin<C: Contender>(contender: &C, events: u64) {
+    run(contender, Load::Bare, 1, events);
+}

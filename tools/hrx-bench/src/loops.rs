@@ -1,0 +1,196 @@
+//! The loops around what is timed, the same for every contender.
+
+use std::hint::black_box;
+use std::sync::{Barrier, OnceLock};
+use std::time::{Duration, Instant};
+
+use crate::contender::{Contender, Fields, INPUTS, inputs};
+use crate::harness::Sample;
+
+/// What lies between two events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// Nothing: all fields are there already, and no clock is read.
+    Bare,
+    /// The caller's two clock reads, which give start and duration.
+    Clocked,
+    /// A region of 10 µs that dirties the caches. Half of them, drawn at random, are recorded; the cost is the typical time of a record and the first
+    /// microsecond of the next region, less that of such a microsecond alone.
+    Cold,
+}
+
+/// `threads` record `events` each, at once; the sample is their mean.
+pub fn run<C: Contender>(contender: &C, load: Load, threads: usize, events: u64) -> Sample {
+    let barrier = Barrier::new(threads);
+    let samples: Vec<Sample> = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..threads)
+            .map(|index| {
+                let barrier = &barrier;
+                scope.spawn(move || {
+                    let mut thread = contender.thread(index);
+                    match load {
+                        Load::Bare => bare(contender, &mut thread, barrier, events),
+                        Load::Clocked => clocked(contender, &mut thread, barrier, events),
+                        Load::Cold => cold(contender, &mut thread, barrier, events),
+                    }
+                })
+            })
+            .collect();
+        running
+            .into_iter()
+            .map(|thread| thread.join().expect("a contender panicked"))
+            .collect()
+    });
+    contender.settle();
+    Sample {
+        event_ns: samples.iter().map(|sample| sample.event_ns).sum::<f64>() / threads as f64,
+        took: samples.iter().map(|sample| sample.took).sum::<Duration>() / threads as u32,
+    }
+}
+
+/// All of a loop's time is that of its events.
+fn evenly(took: Duration, events: u64) -> Sample {
+    Sample {
+        event_ns: took.as_nanos() as f64 / events as f64,
+        took,
+    }
+}
+
+fn bare<C: Contender>(
+    contender: &C,
+    thread: &mut C::Thread<'_>,
+    barrier: &Barrier,
+    events: u64,
+) -> Sample {
+    let inputs = black_box(inputs());
+    barrier.wait();
+    let start = Instant::now();
+    for event in 0..events {
+        contender.event(thread, &inputs[event as usize % INPUTS]);
+    }
+    evenly(start.elapsed(), events)
+}
+
+fn clocked<C: Contender>(
+    contender: &C,
+    thread: &mut C::Thread<'_>,
+    barrier: &Barrier,
+    events: u64,
+) -> Sample {
+    let inputs = black_box(inputs());
+    barrier.wait();
+    let first = Instant::now();
+    for event in 0..events {
+        let start = Instant::now();
+        let elapsed = start.elapsed();
+        let fields = Fields {
+            start,
+            elapsed,
+            ..inputs[event as usize % INPUTS]
+        };
+        contender.event(thread, &fields);
+    }
+    evenly(first.elapsed(), events)
+}
+
+/// Also timed is the beginning of the next region: so what the record leaves behind (lines thrown out of the cache, stores still under way) is in the figure.
+/// Not the whole of it, whose own ups and downs are larger than what is looked for.
+fn cold<C: Contender>(
+    contender: &C,
+    thread: &mut C::Thread<'_>,
+    barrier: &Barrier,
+    events: u64,
+) -> Sample {
+    let inputs = inputs();
+    let mut work = Work::new();
+    let mut timed_ns = [Vec::new(), Vec::new()];
+    barrier.wait();
+    let first = Instant::now();
+    let mut previous = inputs[0];
+    // Not every second one: what the regions touch has a period too.
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    for region in 0..events * 2 {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let recorded = random as usize % 2;
+        let start = Instant::now();
+        if recorded == 1 {
+            contender.event(thread, &previous);
+        }
+        work.touch(work.lines / 10);
+        timed_ns[recorded].push(start.elapsed().as_nanos() as u32);
+        work.touch(work.lines - work.lines / 10);
+        let elapsed = start.elapsed();
+        previous = Fields {
+            start,
+            elapsed,
+            ..inputs[region as usize % INPUTS]
+        };
+    }
+    let took = first.elapsed();
+    let [without, with] = timed_ns.map(middle);
+    Sample {
+        event_ns: with - without,
+        took,
+    }
+}
+
+/// The mean of the middle half: as robust as the median, and finer than the clock's steps.
+fn middle(mut values: Vec<u32>) -> f64 {
+    values.sort_unstable();
+    let quarter = values.len() / 4;
+    let half = &values[quarter..values.len() - quarter];
+    half.iter().copied().map(f64::from).sum::<f64>() / half.len() as f64
+}
+
+/// What a region does to the caches: it writes to hundreds of lines of a buffer much larger than the private caches, in an order that no prefetcher guesses.
+struct Work {
+    words: Vec<u64>,
+    at: usize,
+    lines: usize,
+}
+
+impl Work {
+    const REGION: Duration = Duration::from_micros(10);
+    const WORDS: usize = 1 << 22;
+    /// Odd, so that every line has its turn.
+    const STRIDE_LINES: usize = 8_191;
+
+    fn new() -> Self {
+        static LINES: OnceLock<usize> = OnceLock::new();
+        let mut work = Self {
+            words: vec![1; Self::WORDS],
+            at: 0,
+            lines: 0,
+        };
+        work.lines = *LINES.get_or_init(|| {
+            const LINES: usize = 1 << 16;
+            work.touch(LINES);
+            let start = Instant::now();
+            work.touch(LINES);
+            let line_ns = start.elapsed().as_nanos() as f64 / LINES as f64;
+            (Self::REGION.as_nanos() as f64 / line_ns) as usize
+        });
+        work
+    }
+
+    fn touch(&mut self, lines: usize) {
+        for _ in 0..lines {
+            self.at = (self.at + Self::STRIDE_LINES * 8) % Self::WORDS;
+            self.words[self.at] = self.words[self.at].wrapping_mul(3);
+        }
+        black_box(&mut self.words);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::middle;
+
+    #[test]
+    fn the_middle_half_ignores_outliers_on_both_sides() {
+        assert_eq!(middle(vec![1_000_000, 10, 11, 10, 11, 0, 10, 11]), 10.5);
+        assert_eq!(middle(vec![7]), 7.0);
+    }
+}

@@ -1,0 +1,282 @@
+//! `record`: what one event costs the thread that records it, in several situations. In each table the first contender is the in-memory design, and the
+//! others' ratios are to it, in the same round.
+
+use anyhow::Result;
+use hrx_trace::{Options, Tracer};
+
+use crate::Setup;
+use crate::contender::Contender;
+use crate::contenders::baseline::Baseline;
+use crate::contenders::clock::Nothing;
+use crate::contenders::lttng::Lttng;
+use crate::contenders::measureme::Measureme;
+use crate::contenders::ours;
+use crate::contenders::stores::Stores;
+use crate::contenders::tracing_chrome::TracingChrome;
+use crate::follower::followed;
+use crate::harness::{Case, Plan, interleave};
+use crate::instructions::Counted;
+use crate::loops::{Load, run};
+use crate::report::{Column, Row, Table, Unit, column};
+use crate::statistics::{median, minimum, ratio};
+
+/// Events of a ring of 256 KiB, which stays in the second-level cache.
+pub const CACHED: u64 = 1 << 12;
+/// Events of a ring of 256 MiB, which stays in no cache of a core.
+pub const LARGE: u64 = 1 << 22;
+
+const COLUMNS: &[Column] = &[
+    column("median", Unit::Nanoseconds),
+    column("minimum", Unit::Nanoseconds),
+    column("ratio", Unit::Ratio),
+];
+
+/// A situation in which contenders are compared.
+struct Situation {
+    title: &'static str,
+    note: &'static str,
+    /// How many times longer than usual a sample is.
+    patience: u32,
+    cases: fn(&Setup, &mut Vec<String>) -> Result<Vec<Case<'static>>>,
+}
+
+const SITUATIONS: &[Situation] = &[
+    Situation {
+        title: "bare loop, 1 thread, ring in cache",
+        note: "all five fields given; no clock read in the loop, but by those who read their own",
+        patience: 1,
+        cases: |setup, left_out| bare(setup, 1, left_out),
+    },
+    Situation {
+        title: "bare loop, 2 threads, ring in cache",
+        note: "as one of the threads sees it",
+        patience: 1,
+        cases: |setup, left_out| bare(setup, 2, left_out),
+    },
+    Situation {
+        title: "bare loop, 1 thread, ring of 256 MiB",
+        note: "the baseline's deque holds as many events",
+        patience: 1,
+        cases: |setup, _| large(setup),
+    },
+    Situation {
+        title: "the caller's two clock reads counted, 1 thread, ring in cache",
+        note: "begin + finish: its own two, instead of the caller's",
+        patience: 1,
+        cases: |setup, _| clocked(setup),
+    },
+    Situation {
+        title: "cold, 1 thread, ring in cache",
+        note: "between regions of 10 µs that dirty 32 MiB; see loops.rs",
+        // A difference of two figures that are much larger.
+        patience: 5,
+        cases: |setup, _| with_load(setup, Load::Cold),
+    },
+    Situation {
+        title: "with a follower, 1 thread",
+        note: "another thread reads the whole file again and again, without a pause",
+        patience: 1,
+        cases: |setup, _| following(setup),
+    },
+];
+
+const STORES: &str = "64-byte stores (the limit)";
+
+pub fn tables(setup: &Setup, left_out: &mut Vec<String>) -> Result<Vec<Table>> {
+    let mut tables = Vec::new();
+    for situation in SITUATIONS {
+        if setup.wants(situation.title) {
+            let cases = (situation.cases)(setup, left_out)?;
+            tables.push(table(setup, situation, cases)?);
+        }
+    }
+    if setup.wants(INSTRUCTIONS) {
+        match instructions(setup) {
+            Ok(table) => tables.push(table),
+            Err(error) => left_out.push(format!("{INSTRUCTIONS}: {error:#}")),
+        }
+    }
+    Ok(tables)
+}
+
+/// Measures the cases; the first is what the others are compared with.
+fn table(setup: &Setup, situation: &Situation, mut cases: Vec<Case<'_>>) -> Result<Table> {
+    let plan = Plan {
+        sample: setup.plan.sample * situation.patience,
+        ..setup.plan
+    };
+    let samples = interleave(&mut cases, plan)?;
+    let rows = cases.iter().zip(&samples).map(|(case, own)| Row {
+        name: case.name.clone(),
+        cells: vec![
+            Some(median(own)),
+            Some(minimum(own)),
+            Some(ratio(own, &samples[0])),
+        ],
+        samples: own.clone(),
+    });
+    Ok(Table {
+        title: situation.title.to_owned(),
+        note: situation.note,
+        columns: COLUMNS,
+        rows: rows.collect(),
+    })
+}
+
+/// Cases that share a load and a number of threads.
+struct Group {
+    load: Load,
+    threads: usize,
+    cases: Vec<Case<'static>>,
+}
+
+impl Group {
+    /// A group that begins with the baseline, whose deque holds `capacity` events.
+    fn new(load: Load, threads: usize, capacity: u64) -> Self {
+        let mut group = Self {
+            load,
+            threads,
+            cases: Vec::new(),
+        };
+        group.add(Counted::Baseline.name(), Baseline::full(capacity as usize));
+        group
+    }
+
+    /// Adds a contender that lives in this process.
+    fn add<C: Contender + 'static>(&mut self, name: impl Into<String>, contender: C) {
+        let (load, threads) = (self.load, self.threads);
+        self.cases.push(Case::new(name, move |events| {
+            Ok(run(&contender, load, threads, events))
+        }));
+    }
+}
+
+/// Everybody, with a small ring.
+fn bare(setup: &Setup, threads: usize, left_out: &mut Vec<String>) -> Result<Vec<Case<'static>>> {
+    let mut group = Group::new(Load::Bare, threads, CACHED);
+    group.add(Counted::Nothing.name(), Nothing);
+    group.add(STORES, Stores::new(CACHED as usize, threads));
+    let one = Options::new(CACHED);
+    let own = one.clone().rings(threads as u32);
+    if threads == 1 {
+        add_record(setup, &mut group, &one)?;
+        let tracer = Tracer::default();
+        let path = setup.tmpfs.fresh();
+        tracer.start_at(&path, CACHED as usize)?;
+        std::fs::remove_file(path)?;
+        group.add(Counted::Tracer.name(), ours::ByTracer(tracer));
+    } else {
+        for (name, options) in [
+            ("record, one ring", &one),
+            ("record, a ring a thread", &own),
+        ] {
+            group.add(name, ours::Record(setup.tmpfs.recorder(options)?));
+        }
+    }
+    let begin_finish = ours::BeginFinish(setup.tmpfs.recorder(&own)?);
+    group.add(Counted::BeginFinish.name(), begin_finish);
+    for (name, arguments) in [
+        ("measureme, own clock", false),
+        ("measureme, one argument, own clock", true),
+    ] {
+        group.add(name, Measureme::new(&setup.tmpfs.fresh(), arguments)?);
+    }
+    group.add(
+        "tracing-chrome, arguments, own clock",
+        TracingChrome::new(&setup.tmpfs.fresh())?,
+    );
+    match Lttng::start(&setup.disk) {
+        Ok(session) => group.cases.push(Case::new(
+            "LTTng-UST, --shm-path on disk, own clock",
+            move |events| session.run(threads, events),
+        )),
+        Err(error) => left_out.push(format!("LTTng-UST: {error:#}")),
+    }
+    Ok(group.cases)
+}
+
+/// `record` into a file in memory, and into one on disk.
+fn add_record(setup: &Setup, group: &mut Group, options: &Options) -> Result<()> {
+    for (medium, place) in [("tmpfs", &setup.tmpfs), ("disk", &setup.disk)] {
+        let recorder = place.recorder(options)?;
+        group.add(format!("record, {medium}"), ours::Record(recorder));
+    }
+    Ok(())
+}
+
+fn large(setup: &Setup) -> Result<Vec<Case<'static>>> {
+    let mut group = Group::new(Load::Bare, 1, LARGE);
+    group.add(STORES, Stores::new(LARGE as usize, 1));
+    add_record(setup, &mut group, &Options::new(LARGE))?;
+    Ok(group.cases)
+}
+
+fn with_load(setup: &Setup, load: Load) -> Result<Vec<Case<'static>>> {
+    let mut group = Group::new(load, 1, CACHED);
+    group.add(Counted::Nothing.name(), Nothing);
+    add_record(setup, &mut group, &Options::new(CACHED))?;
+    Ok(group.cases)
+}
+
+fn clocked(setup: &Setup) -> Result<Vec<Case<'static>>> {
+    let mut cases = with_load(setup, Load::Clocked)?;
+    let begin_finish = ours::BeginFinish(setup.tmpfs.recorder(&Options::new(CACHED))?);
+    cases.push(Case::new(Counted::BeginFinish.name(), move |events| {
+        Ok(run(&begin_finish, Load::Bare, 1, events))
+    }));
+    Ok(cases)
+}
+
+fn following(setup: &Setup) -> Result<Vec<Case<'static>>> {
+    let mut group = Group::new(Load::Bare, 1, CACHED);
+    let places = [("tmpfs", &setup.tmpfs), ("disk", &setup.disk)];
+    for (size, capacity) in [("ring in cache", CACHED), ("256 MiB", LARGE)] {
+        for (medium, place) in places {
+            let options = Options::new(capacity);
+            let alone = ours::Record(place.recorder(&options)?);
+            group.add(format!("record, {size}, {medium}, alone"), alone);
+            let (recorder, mut trace) = place.followed(&options)?;
+            let recorder = ours::Record(recorder);
+            group.cases.push(Case::new(
+                format!("record, {size}, {medium}, followed"),
+                move |events| {
+                    Ok(followed(&mut trace, || {
+                        run(&recorder, Load::Bare, 1, events)
+                    }))
+                },
+            ));
+        }
+    }
+    Ok(group.cases)
+}
+
+const INSTRUCTIONS: &str = "instructions an event, bare loop, 1 thread (callgrind)";
+
+const INSTRUCTION_COLUMNS: &[Column] =
+    &[column("count", Unit::Count), column("ratio", Unit::Ratio)];
+
+fn instructions(setup: &Setup) -> Result<Table> {
+    let mut rows: Vec<Row> = Vec::new();
+    let counted = [
+        Counted::Baseline,
+        Counted::Nothing,
+        Counted::Record,
+        Counted::BeginFinish,
+        Counted::Tracer,
+    ];
+    let baseline = Counted::Baseline.instructions(setup)?;
+    for contender in counted {
+        let count = contender.instructions(setup)?;
+        rows.push(Row {
+            name: contender.name().to_owned(),
+            cells: vec![Some(count), Some(count / baseline)],
+            samples: Vec::new(),
+        });
+    }
+    Ok(Table {
+        title: INSTRUCTIONS.to_owned(),
+        note: "",
+        columns: INSTRUCTION_COLUMNS,
+        rows,
+    })
+}

@@ -1,0 +1,727 @@
+//! What flows through the command: several captures, windows onto large ones, captures that are being recorded, and outputs by their names.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use flate2::bufread::GzDecoder;
+use hrx_trace::{Event, Recorder, lane};
+use hrx_trace_format::header::STATE_RECORDING;
+use hrx_trace_format::record::slot_of;
+use hrx_trace_format::{Area, Checksum, Geometry, Record};
+use hrx_trace_tests::capture::{Capture, region, running};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn command() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_hrx-convert"))
+}
+
+fn run(folder: &TempDir, arguments: &[&str]) -> Output {
+    command()
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .expect("the command")
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("an exit, not a signal")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("UTF-8")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+fn read(folder: &TempDir, name: &str) -> Vec<u8> {
+    fs::read(folder.path().join(name)).expect("the output")
+}
+
+fn parse(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).expect("JSON")
+}
+
+/// The events of a phase, of a document in either form.
+fn of_phase(document: &Value, phase: &str) -> Vec<Value> {
+    let events = document.get("traceEvents").unwrap_or(document);
+    let events = events.as_array().expect("an array").iter();
+    events
+        .filter(|event| event["ph"] == phase)
+        // What holds an unfinished region's place is no region.
+        .filter(|event| phase != "X" || event["cat"] == "hrx.host-observed")
+        .cloned()
+        .collect()
+}
+
+/// The regions of one lane each, from `first` on, 1 µs apart and 900 ns long; the process has id 1, as in a container.
+fn rank(rank: u64, count: u64) -> Capture {
+    let mut capture = Capture::new(16).attributes(&format!("rank={rank}\n"));
+    capture.identity.process_id = 1;
+    capture.identity.capture_id = [rank as u8; 16];
+    capture.identity.epoch_monotonic_ns += 500 * rank;
+    for i in 0..count {
+        capture.record(region(rank as u32, 1_000 * i, 900));
+    }
+    capture
+}
+
+#[test]
+fn the_name_of_the_output_tells_the_format() {
+    let folder = folder();
+    rank(0, 5).write(folder.path(), "run.hrxt");
+    for (name, format) in [
+        ("run.json", "chrome"),
+        ("run.pftrace", "perfetto"),
+        ("run.jsonl", "jsonl"),
+        ("run.csv", "csv"),
+    ] {
+        let zipped = format!("{name}.gz");
+        for options in [
+            &["-o", name][..],
+            &["-o", &zipped],
+            &["-o", "run.any", "--format", format],
+        ] {
+            let output = run(&folder, &[&["run.hrxt"], options].concat());
+            assert_eq!(code(&output), 0, "{}", stderr(&output));
+        }
+        let plain = read(&folder, name);
+        assert_eq!(read(&folder, "run.any"), plain);
+        let bytes = read(&folder, &zipped);
+        let mut member = GzDecoder::new(bytes.as_slice());
+        let mut text = Vec::new();
+        member.read_to_end(&mut text).expect("gzip");
+        assert_eq!(text, plain, "{name}");
+        assert!(member.into_inner().is_empty(), "a second member");
+    }
+    // The option goes before the name.
+    let output = run(&folder, &["run.hrxt", "-o", "seed.csv", "--format", "seed"]);
+    assert_eq!(code(&output), 0);
+    assert_eq!(parse(&read(&folder, "seed.csv"))["dropped_events"], 0);
+}
+
+#[test]
+fn captures_of_one_boot_on_one_timeline() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("ranks")).expect("a folder");
+    rank(2, 4).write(&folder.path().join("ranks"), "b.hrxt");
+    rank(1, 3)
+        .tear()
+        .write(&folder.path().join("ranks"), "a.hrxt");
+    fs::write(folder.path().join("ranks/notes.txt"), "no capture").expect("a file");
+    rank(0, 2).write(folder.path(), "z.hrxt");
+    let output = run(
+        &folder,
+        &["ranks", "z.hrxt", "ranks/a.hrxt", "-o", "all.json"],
+    );
+    assert_eq!(
+        (code(&output), stderr(&output).as_str()),
+        (
+            0,
+            "\
+hrx-convert: ranks/a.hrxt: 3 events over 2.900 µs (host-observed), 0 overwritten, 1 torn, 0 open regions; the writer died
+hrx-convert: ranks/b.hrxt: 4 events over 3.900 µs (host-observed), 0 overwritten, 0 torn, 0 open regions; the writer died
+hrx-convert: z.hrxt: 2 events over 1.900 µs (host-observed), 0 overwritten, 0 torn, 0 open regions; the writer died
+hrx-convert: total: 9 events of 3 captures over 4.900 µs (host-observed), 0 overwritten, 1 torn, 0 open regions; aligned by CLOCK_MONOTONIC, for all are of one boot
+"
+        )
+    );
+    let document = parse(&read(&folder, "all.json"));
+    assert_eq!(document["alignment"], "monotonic-clock");
+    assert_eq!(document["origin"], "z.hrxt");
+    assert_eq!(document["account"]["claimed"], 10);
+    let captures = document["captures"].as_array().expect("a list");
+    assert_eq!(captures[0]["file"], "ranks/a.hrxt");
+    assert_eq!(captures[0]["account"]["torn"], 1);
+    let pids: Vec<&Value> = captures
+        .iter()
+        .map(|capture| &capture["shown_pid"])
+        .collect();
+    let real: Vec<&Value> = captures.iter().map(|capture| &capture["pid"]).collect();
+    assert_eq!(
+        (real[0], real[1], real[2]),
+        (&1.into(), &1.into(), &1.into())
+    );
+    assert!(
+        pids[0] == 1 && pids[1] != pids[2] && pids[1] != 1 && pids[2] != 1,
+        "{pids:?}"
+    );
+    let names: BTreeMap<String, Value> = of_phase(&document, "M")
+        .iter()
+        .filter(|event| event["name"] == "process_name")
+        .map(|event| (event["pid"].to_string(), event["args"]["name"].clone()))
+        .collect();
+    assert_eq!(names["1"], "pipeline rank=1 (host-observed)");
+    assert_eq!(
+        names[&pids[1].to_string()],
+        "pipeline rank=2 [pid 1, b.hrxt] (host-observed)"
+    );
+    // Each rank began half a microsecond after the one before.
+    for event in of_phase(&document, "X") {
+        let place = pids
+            .iter()
+            .position(|pid| **pid == event["pid"])
+            .expect("a pid");
+        let rank = [1, 2, 0][place];
+        assert_eq!(event["args"]["lane"], rank);
+        let since_start = event["ts"].as_f64().expect("a time") - 0.5 * f64::from(rank);
+        assert_eq!(since_start.fract(), 0.0, "{event}");
+    }
+}
+
+#[test]
+fn captures_of_several_boots_are_said_to_be_aligned_by_wall_time() {
+    let folder = folder();
+    rank(0, 2).write(folder.path(), "a.hrxt");
+    let mut other = rank(1, 2);
+    other.identity.boot_id = [1; 16];
+    other.identity.epoch_monotonic_ns = 3;
+    other.identity.epoch_realtime_ns += 60_000_000_000;
+    other.write(folder.path(), "b.hrxt");
+    let output = run(&folder, &["a.hrxt", "b.hrxt", "-o", "all.json"]);
+    let said = "aligned by wall time, which may be off: they are not all of one boot\n";
+    assert!(stderr(&output).ends_with(said), "{}", stderr(&output));
+    let document = parse(&read(&folder, "all.json"));
+    assert_eq!(document["alignment"], "wall-time");
+    let times: Vec<f64> = of_phase(&document, "X")
+        .iter()
+        .filter_map(|event| event["ts"].as_f64())
+        .collect();
+    assert_eq!(times, [0.0, 1.0, 60_000_000.0, 60_000_001.0]);
+    let marked = of_phase(&document, "i")
+        .iter()
+        .filter(|mark| {
+            mark["name"] == "start: placed by wall time, which may be off (host-observed)"
+        })
+        .count();
+    assert_eq!(marked, 2);
+}
+
+#[test]
+fn what_cannot_be_read_stops_nothing() {
+    let folder = folder();
+    rank(0, 2).finished(9_000).write(folder.path(), "good.hrxt");
+    rank(1, 2).tear().write(folder.path(), "torn.hrxt");
+    fs::write(folder.path().join("bad.hrxt"), "no capture at all").expect("a file");
+    fs::create_dir(folder.path().join("empty")).expect("a folder");
+    let files = [
+        "bad.hrxt",
+        "good.hrxt",
+        "missing.hrxt",
+        "torn.hrxt",
+        "empty",
+    ];
+    let with = |options: &[&'static str]| run(&folder, &[&files, options].concat());
+    for options in [
+        &["-o", "out.pftrace"][..],
+        &["-o", "out.json"],
+        &["--info"],
+        &["--info", "--json"],
+        &["--check"],
+    ] {
+        let output = with(options);
+        assert_eq!(code(&output), 5, "{options:?}");
+        let errors: Vec<String> = stderr(&output)
+            .lines()
+            .filter_map(|line| line.strip_prefix("hrx-convert: error: "))
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(errors.len(), 3, "{errors:?}");
+        assert!(errors[0].starts_with("cannot read empty: found a directory without any *.hrxt"));
+        assert!(errors[1].contains("bad.hrxt") && errors[2].contains("missing.hrxt"));
+    }
+    assert_eq!(of_phase(&parse(&read(&folder, "out.json")), "X").len(), 4);
+    assert_eq!(
+        stdout(&with(&["--check"])),
+        "\
+good.hrxt: intact, finished: 2 events (host-observed)
+torn.hrxt: damaged, the writer died: 2 events (host-observed); 1 torn
+"
+    );
+    assert_eq!(
+        code(&run(&folder, &["good.hrxt", "torn.hrxt", "--check"])),
+        4
+    );
+    assert_eq!(code(&run(&folder, &["good.hrxt", "--check"])), 0);
+    let info = stdout(&with(&["--info"]));
+    assert!(info.ends_with(
+        "\n\ntotal       2 captures\nevents      5 claimed = 4 recovered + 0 overwritten + 1 torn\n"
+    ), "{info}");
+    let info = parse(&with(&["--info", "--json"]).stdout);
+    assert_eq!(info["account"]["recovered"], 4);
+    assert_eq!(info["captures"][1]["file"], "torn.hrxt");
+    // Nothing at all can be read.
+    let output = run(&folder, &["bad.hrxt", "missing.hrxt", "-o", "none.json"]);
+    assert_eq!((code(&output), stderr(&output).lines().count()), (1, 2));
+    assert!(!folder.path().join("none.json").exists());
+}
+
+#[test]
+fn what_a_command_line_may_not_ask_for() {
+    let folder = folder();
+    rank(0, 2).write(folder.path(), "a.hrxt");
+    rank(1, 2).write(folder.path(), "b.hrxt");
+    let before = read(&folder, "a.hrxt");
+    for (arguments, said) in [
+        (&["-o", "a.hrxt", "b.hrxt"][..], "called like a capture"),
+        (&["a.hrxt", "b.hrxt", "-o", "b.hrxt"], "OUT is FILE itself"),
+        (
+            &["a.hrxt", "b.hrxt", "--format", "seed"],
+            "no place for 2 captures",
+        ),
+        (
+            &["a.hrxt", "--follow", "--format", "seed"],
+            "--follow cannot know",
+        ),
+        (&["a.hrxt", "--last", "2"], "expected a number and a unit"),
+        (
+            &["a.hrxt", "--from", "1s", "--last", "2s"],
+            "cannot be used with",
+        ),
+        (&["a.hrxt", "--info", "--lane", "1"], "cannot be used with"),
+        (&["a.hrxt", "--check", "--follow"], "cannot be used with"),
+        (&["a.hrxt", "--lane", "gpu"], "upload, compute"),
+        (&["a.hrxt", "--label", "[z-a]"], "invalid range"),
+    ] {
+        let output = run(&folder, arguments);
+        assert_eq!(code(&output), 2, "{arguments:?}");
+        assert!(
+            stderr(&output).contains(said),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
+    }
+    assert_eq!(read(&folder, "a.hrxt"), before);
+}
+
+#[test]
+fn what_a_filter_leaves_out_is_said() {
+    let folder = folder();
+    let mut capture = Capture::new(8);
+    let gemm = capture.label("gemm");
+    for i in 0..10 {
+        capture.record(Record {
+            label_id: if i % 2 == 0 { gemm } else { 0 },
+            ..region(i as u32 % 3, 1_000 * i, 900)
+        });
+    }
+    capture.open(0, running(0, 9_950));
+    capture.write(folder.path(), "run.hrxt");
+    let output = run(
+        &folder,
+        &[
+            "run.hrxt", "--label", "gemm", "--lane", "upload,2", "--to", "9.5us",
+        ],
+    );
+    assert_eq!(
+        stderr(&output),
+        "hrx-convert: 3 events over 7.950 µs (host-observed), 2 overwritten, 0 torn, 0 open regions; the writer died; filtered out: 5 events, 1 open region\n"
+    );
+    let document = parse(&output.stdout);
+    let shown: Vec<Value> = of_phase(&document, "X")
+        .iter()
+        .map(|event| event["ts"].clone())
+        .collect();
+    assert_eq!(shown, [2.0, 6.0, 8.0]);
+    for facts in [&document, &document["metadata"]] {
+        assert_eq!(facts["filtered_out"], 5);
+        assert_eq!(facts["open_filtered_out"], 1);
+        assert_eq!(facts["account"]["recovered"], 8);
+        assert_eq!(facts["dropped_events"], 2);
+    }
+    // Nothing stands outside the window.
+    let marks: Vec<(Value, Value)> = of_phase(&document, "i")
+        .iter()
+        .map(|mark| (mark["ts"].clone(), mark["name"].clone()))
+        .collect();
+    assert_eq!(
+        marks,
+        [
+            (
+                2.0.into(),
+                "begin: 2 older events overwritten (host-observed)".into()
+            ),
+            (
+                9.5.into(),
+                "filtered out: 5 events, 1 open region (host-observed)".into()
+            ),
+            (
+                9.5.into(),
+                "end: here the window ends, not the capture (host-observed)".into()
+            ),
+        ]
+    );
+    let unfiltered = parse(&run(&folder, &["run.hrxt"]).stdout);
+    assert_eq!(unfiltered.get("filtered_out"), None);
+}
+
+/// What a process that has ended had read in all, by the system's count: also from caches.
+fn bytes_read(child: &mut Child) -> u64 {
+    let pid = Pid::from_child(child);
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    waitid(WaitId::Pid(pid), ended).expect("a child");
+    let count = fs::read_to_string(format!("/proc/{}/io", child.id())).expect("its account");
+    let read = count.lines().find_map(|line| line.strip_prefix("rchar: "));
+    read.expect("a line").parse().expect("a number")
+}
+
+#[test]
+fn the_end_of_a_ring_of_ten_gigabytes_is_converted_without_the_rest() {
+    let folder = folder();
+    let capacity = 160_000_000;
+    let identity = Geometry::new(capacity).layout().expect("a layout");
+    let checksum = Checksum::new();
+    let identity = identity.sealed(&checksum);
+    assert!(identity.file_bytes > 10_000_000_000);
+    let file = File::create(folder.path().join("run.hrxt")).expect("a file");
+    file.set_len(identity.file_bytes).expect("a sparse file");
+    let put = |at, bytes: &[u8]| file.write_all_at(bytes, at).expect("room");
+    put(0, bytemuck::bytes_of(&identity));
+    put(identity.counters_offset, &STATE_RECORDING.to_le_bytes());
+    // Once around and a half; one event a millisecond. Those of the last minute are really there, and some here and there before.
+    let claimed = capacity / 2 * 3;
+    put(identity.control_line(0), &u64::to_le_bytes(claimed));
+    let recent = claimed - 60_000 + 1..=claimed;
+    let older = (capacity / 2 + 1..claimed).step_by(1_000_000);
+    for sequence in older.chain(recent) {
+        let record = Record {
+            sequence,
+            ..region(1, sequence * 1_000_000 - 500, 500)
+        };
+        let slot = slot_of(sequence, capacity).expect("a slot");
+        let record = record.sealed(&checksum, Area::Ring(0).salt(identity.salt));
+        put(identity.ring_slot(0, slot), bytemuck::bytes_of(&record));
+    }
+    for (options, events) in [
+        (&["--last", "1s"][..], 1_001),
+        (&["--from", "end-3s", "--to", "end-2s"], 1_001),
+        (&["--last", "10s", "--min-duration", "501ns"], 0),
+    ] {
+        let mut child = command()
+            .args(["run.hrxt", "-o", "end.jsonl"])
+            .args(options)
+            .current_dir(&folder)
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command");
+        let read_bytes = bytes_read(&mut child);
+        let output = child.wait_with_output().expect("the end");
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains("not read: "),
+            "{}",
+            stderr(&output)
+        );
+        let lines = String::from_utf8(read(&folder, "end.jsonl")).expect("UTF-8");
+        let regions = lines
+            .lines()
+            .filter(|line| line.contains(r#""kind":"region""#));
+        assert_eq!(regions.count(), events, "{options:?}");
+        assert!(
+            read_bytes < 8 << 20,
+            "{options:?}: {read_bytes} bytes were read"
+        );
+    }
+}
+
+#[test]
+fn json_that_no_browser_opens_is_warned_of() {
+    let folder = folder();
+    let mut capture = Capture::with(Geometry {
+        label_bytes: 64 << 10,
+        ..Geometry::new(34_000)
+    });
+    let long = capture.label(&"x".repeat(15_000));
+    for i in 0..34_000 {
+        capture.record(Record {
+            label_id: long,
+            ..region(0, i, 1)
+        });
+    }
+    capture.write(folder.path(), "run.hrxt");
+    let said = "warning: the JSON nears 512 MB";
+    let warned = |options: &[&str]| {
+        let options = [&["run.hrxt", "-o", "/dev/null"], options].concat();
+        stderr(&run(&folder, &options)).matches(said).count()
+    };
+    assert_eq!(warned(&[]), 1);
+    assert_eq!(warned(&["--last", "33us"]), 0);
+    assert_eq!(warned(&["--format", "perfetto"]), 0);
+}
+
+/// A follower of `run.hrxt`.
+struct Following {
+    child: Child,
+}
+
+impl Following {
+    fn new(folder: &TempDir, options: &[&str]) -> Self {
+        let child = command()
+            .args(["--follow", "run.hrxt"])
+            .args(options)
+            .current_dir(folder)
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command");
+        Self { child }
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("a child");
+    }
+
+    /// What it says at the end.
+    fn end(self) -> String {
+        let output = self.child.wait_with_output().expect("the end");
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        stderr(&output)
+    }
+}
+
+/// Waits until the file holds so many of that text.
+fn wait_for(folder: &TempDir, name: &str, text: &str, count: usize) {
+    let began = Instant::now();
+    loop {
+        let so_far = fs::read(folder.path().join(name)).unwrap_or_default();
+        let so_far = String::from_utf8_lossy(&so_far);
+        if so_far.matches(text).count() >= count {
+            return;
+        }
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "{text} does not come: {so_far}"
+        );
+        sleep(Duration::from_millis(2));
+    }
+}
+
+fn record(recorder: &Recorder, count: usize) {
+    for i in 0..count {
+        let start = Instant::now();
+        recorder.record(
+            start,
+            start.elapsed(),
+            Event::new(lane::COMPUTE).correlation_id(i as u64 + 1),
+        );
+    }
+}
+
+#[test]
+fn follows_a_program_until_it_finishes() {
+    let folder = folder();
+    let recorder = Recorder::create(folder.path().join("run.hrxt"), 1_000).expect("a recorder");
+    record(&recorder, 10);
+    let completes = recorder.begin(Event::new(lane::NPU).label(recorder.label("completes")));
+    let following = ["json", "jsonl", "csv", "pftrace", "json.gz"]
+        .map(|end| Following::new(&folder, &["-o", &format!("run.{end}")]));
+    for name in ["run.json", "run.jsonl", "run.csv"] {
+        wait_for(&folder, name, "compute", 1);
+    }
+    // What is there is what Perfetto reads before the end: an array that is not closed.
+    let so_far = String::from_utf8(read(&folder, "run.json")).expect("UTF-8");
+    assert!(
+        so_far.starts_with("[\n{") && !so_far.contains("completes"),
+        "{so_far}"
+    );
+    assert_eq!(
+        of_phase(&parse(format!("{so_far}]").as_bytes()), "X").len(),
+        10
+    );
+    record(&recorder, 20);
+    for name in ["run.jsonl", "run.csv"] {
+        wait_for(&folder, name, "compute", 30);
+    }
+    let late = recorder.label("interned while it is followed");
+    completes.finish();
+    let runs = recorder.begin(Event::new(lane::HOST).label(late));
+    wait_for(&folder, "run.jsonl", "completes", 1);
+    recorder.finish();
+    let said = following.map(Following::end);
+    drop(runs);
+    let expected = "31 events over ";
+    for said in said {
+        assert!(
+            said.contains(expected) && said.contains("1 open region; finished"),
+            "{said}"
+        );
+    }
+    let document = parse(&read(&folder, "run.json"));
+    let mut correlations: Vec<u64> = of_phase(&document, "X")
+        .iter()
+        .filter_map(|event| event["args"]["correlation_id"].as_u64())
+        .collect();
+    correlations.sort_unstable();
+    let mut expected: Vec<u64> = (1..=10).chain(1..=20).collect();
+    expected.sort_unstable();
+    assert_eq!(correlations, expected);
+    let begun = of_phase(&document, "B");
+    assert_eq!(begun.len(), 1);
+    assert_eq!(
+        begun[0]["name"],
+        "interned while it is followed (host-observed) [unfinished]"
+    );
+    // The array has no other place for what is to be said of the whole.
+    let metadata = of_phase(&document, "i")
+        .into_iter()
+        .find(|mark| mark["name"] == "metadata of the whole trace (host-observed)")
+        .expect("a mark");
+    assert_eq!(metadata["args"]["account"]["recovered"], 31);
+    assert!(
+        metadata["args"]["measurement"]
+            .as_str()
+            .is_some_and(|label| label.contains("host-observed"))
+    );
+    // Every form has every region.
+    let lines = String::from_utf8(read(&folder, "run.jsonl")).expect("UTF-8");
+    assert_eq!(lines.matches(r#""kind":"region""#).count(), 32);
+    let bytes = read(&folder, "run.json.gz");
+    let mut text = String::new();
+    GzDecoder::new(bytes.as_slice())
+        .read_to_string(&mut text)
+        .expect("gzip");
+    assert_eq!(of_phase(&parse(text.as_bytes()), "X").len(), 31);
+}
+
+#[test]
+fn a_signal_closes_the_output() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let folder = folder();
+        let recorder = Recorder::create(folder.path().join("run.hrxt"), 100).expect("a recorder");
+        let following = Following::new(&folder, &["-o", "run.json"]);
+        record(&recorder, 3);
+        wait_for(&folder, "run.json", "\"ph\":\"X\"", 3);
+        following.signal(signal);
+        let said = following.end();
+        assert!(
+            said.contains("3 events") && said.contains("still recording"),
+            "{said}"
+        );
+        assert_eq!(of_phase(&parse(&read(&folder, "run.json")), "X").len(), 3);
+        // The program never noticed.
+        record(&recorder, 1);
+        recorder.finish();
+        assert!(stderr(&run(&folder, &["run.hrxt", "-o", "again.json"])).contains("4 events"));
+    }
+}
+
+#[test]
+fn what_overtakes_the_follower_is_counted() {
+    let folder = folder();
+    let recorder = Recorder::create(folder.path().join("run.hrxt"), 64).expect("a recorder");
+    let following = Following::new(&folder, &["-o", "run.jsonl"]);
+    record(&recorder, 1);
+    wait_for(&folder, "run.jsonl", "region", 1);
+    // Far more than a follower can read of so small a ring.
+    record(&recorder, 200_000);
+    recorder.finish();
+    let said = following.end();
+    let lines = String::from_utf8(read(&folder, "run.jsonl")).expect("UTF-8");
+    let account: Value = lines
+        .lines()
+        .last()
+        .map(|line| parse(line.as_bytes()))
+        .expect("a line");
+    let count = |key: &str| account["account"][key].as_u64().expect("a number");
+    assert_eq!(count("claimed"), 200_001);
+    assert_eq!(
+        count("claimed"),
+        count("recovered") + count("overtaken") + count("overwritten")
+    );
+    assert!(
+        count("overtaken") > 0 && said.contains("overtaken by the writer"),
+        "{said}"
+    );
+    let sequences: Vec<u64> = lines
+        .lines()
+        .map(|line| parse(line.as_bytes()))
+        .filter_map(|line| line["sequence"].as_u64())
+        .collect();
+    assert_eq!(sequences.len() as u64, count("recovered"));
+    assert!(sequences.is_sorted_by(|one, next| one < next));
+    assert_eq!(sequences.last(), Some(&200_001));
+}
+
+#[test]
+fn follows_until_the_writer_dies_and_several_at_once() {
+    let folder = folder();
+    let mut dies = rank(0, 3);
+    // Of no known boot, so that the lock alone decides.
+    dies.identity.boot_id = [0; 16];
+    dies.open(0, running(0, 2_950));
+    let lock = File::open(dies.write(folder.path(), "run.hrxt")).expect("the capture");
+    lock.lock().expect("the writer's lock");
+    let mut finished = rank(1, 2).finished(5_000);
+    finished.identity.boot_id = [0; 16];
+    finished.write(folder.path(), "other.hrxt");
+    let following = Following::new(&folder, &["other.hrxt", "-o", "run.json"]);
+    wait_for(&folder, "run.json", "\"ph\":\"X\"", 5);
+    lock.unlock().expect("the writer's death");
+    let said = following.end();
+    assert!(said.contains("run.hrxt: 3 events over 2.950 µs"), "{said}");
+    assert!(
+        said.contains("1 open region; the writer died")
+            && said.contains("total: 5 events of 2 captures"),
+        "{said}"
+    );
+    let document = parse(&read(&folder, "run.json"));
+    assert_eq!(of_phase(&document, "B").len(), 1);
+}
+
+#[test]
+fn follows_into_a_pipe_that_somebody_closes() {
+    let folder = folder();
+    let recorder = Recorder::create(folder.path().join("run.hrxt"), 100).expect("a recorder");
+    let mut child = command()
+        .args([
+            "--follow", "run.hrxt", "--format", "jsonl", "--lane", "compute",
+        ])
+        .current_dir(&folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command");
+    record(&recorder, 1);
+    let mut line = [0; 16];
+    let mut pipe = child.stdout.take().expect("a pipe");
+    pipe.read_exact(&mut line).expect("a line");
+    drop(pipe);
+    // It notices with the next event, or the one after.
+    while child.try_wait().expect("a child").is_none() {
+        record(&recorder, 1);
+        sleep(Duration::from_millis(5));
+    }
+    let output = child.wait_with_output().expect("the end");
+    assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
+}
+
+/// Names as they stand in the file, not as a path.
+#[test]
+fn a_name_with_a_directory_in_it_is_a_file() {
+    let folder = folder();
+    let deep = folder.path().join("dir.csv");
+    fs::create_dir(&deep).expect("a folder");
+    rank(0, 2).write(&deep, "run.hrxt");
+    let output = run(&folder, &["dir.csv/run.hrxt", "-o", "dir.csv/out"]);
+    assert_eq!(code(&output), 0);
+    assert_eq!(
+        of_phase(
+            &parse(&fs::read(Path::new(&deep).join("out")).expect("out")),
+            "X"
+        )
+        .len(),
+        2
+    );
+}
