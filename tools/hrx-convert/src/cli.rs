@@ -59,7 +59,7 @@ pub struct Arguments {
     pub json: bool,
 
     /// Say in one line, and by the exit code, whether the capture is intact, instead of converting
-    #[arg(long, conflicts_with_all = ["format", "output", "follow", "Selection"])]
+    #[arg(long, conflicts_with_all = ["format", "output", "follow"])]
     pub check: bool,
 
     #[command(flatten)]
@@ -94,6 +94,18 @@ Examples:
   hrx-convert --summary run.hrxt          what was running when it died, what was slow, what failed?
   hrx-convert --info run.hrxt             who recorded, how it ended, what is missing
   hrx-convert --check run.hrxt && echo intact
+  hrx-convert --check run.hrxt --lane NPU --expect 'count>=5' --expect failed=0 --expect 'p99<2ms'
+
+Expectations (--expect):
+  lane=LANE, lane!=LANE     some region, or none, is of that lane: a name or a number
+  label=TEXT, label!=TEXT   some region, or none, has exactly that label
+  FIGURE RELATION VALUE     with = != < <= > >= and one of these figures:
+    count, failed, unfinished              regions that completed, failed, were running at the end
+    total, mean, p50, p90, p99, max, busy  times as 250ns, 10us, 1.5ms, 2s, 3m, 1h
+    bytes                                  bytes copied, as 4096, 4KiB, 2GB
+    overwritten, torn                      events that were lost, of the whole capture
+  They are about the events that the filters select, and every capture has to meet each of them.
+  A figure of no regions at all, such as their p99, meets none. Percentiles are rounded up by at most 0.1 %.
 
 Exit codes:
   0  done; with --check: intact, and finished or still recording
@@ -102,6 +114,7 @@ Exit codes:
   3  with --check: intact, but the writer died
   4  with --check: damaged, or with torn records
   5  of several files, some cannot be read; the others are done
+  6  with --check: an expectation is not met
 With --check and several files: the largest of their codes.";
 
 /// What the name of an output asks for.
@@ -136,6 +149,15 @@ impl Arguments {
         let arguments = Self::parse();
         if arguments.follow && arguments.format() == Format::Seed {
             leave("the document of the in-memory tracer begins with how many events were dropped, which --follow cannot know".into());
+        }
+        if arguments.check
+            && arguments.answers.expect.is_empty()
+            && !arguments.selection.is_everything()
+        {
+            leave(
+                "--check judges whole captures: filters select the events that --expect is about"
+                    .into(),
+            );
         }
         if arguments.follow && arguments.format() == Format::Html {
             leave("the page is made of the whole capture, which --follow does not wait for".into());

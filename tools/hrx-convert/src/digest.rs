@@ -45,6 +45,8 @@ pub struct Digest<'capture> {
     pub regions: Row,
     pub lanes: Vec<LaneDigest>,
     pub overlaps: Vec<OverlapDigest>,
+    /// The last regions that failed, in the order of their completion.
+    pub failures: Vec<RegionDigest>,
     /// The longest completed regions.
     pub slowest: Vec<RegionDigest>,
 }
@@ -277,6 +279,11 @@ impl<'capture> Digest<'capture> {
                         .lanes
                         .map(|lane| share(overlap.shared_ns, busy_ns(lane))),
                 })
+                .collect(),
+            failures: figures
+                .failed
+                .iter()
+                .map(|event| of.region(event))
                 .collect(),
             slowest: figures
                 .slowest

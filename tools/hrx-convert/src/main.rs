@@ -8,6 +8,7 @@ mod cli;
 mod columns;
 mod copy_rates;
 mod digest;
+mod expect;
 mod extras;
 mod facts;
 mod filter;
@@ -91,7 +92,9 @@ fn run(arguments: &Arguments) -> anyhow::Result<u8> {
         return Err(last);
     }
     tell(&failures);
-    let code = if arguments.info || arguments.check {
+    let code = if !arguments.answers.expect.is_empty() {
+        answers::check(&Captures::new(traces), arguments)?
+    } else if arguments.info || arguments.check {
         inspect(arguments, &traces)?
     } else {
         convert(arguments, Captures::new(traces))?;
@@ -117,10 +120,16 @@ fn inspect(arguments: &Arguments, traces: &[(PathBuf, Trace)]) -> anyhow::Result
         .map(|(path, trace)| (path.as_path(), trace, read_through(trace)))
         .collect();
     let (text, code) = match (arguments.check, arguments.json) {
-        (true, _) => check::verdicts(&read),
+        (true, _) => check::verdicts(read.iter().map(|(path, _, report)| (*path, report))),
         (false, true) => (info::json(&read)?, 0),
         (false, false) => (info::text(&read), 0),
     };
+    print(&text)?;
+    Ok(code)
+}
+
+/// Text on the standard output. A script that checks need not read the verdict.
+fn print(text: &str) -> anyhow::Result<()> {
     match io::stdout()
         .write_all(text.as_bytes())
         .and_then(|()| io::stdout().flush())
@@ -128,8 +137,7 @@ fn inspect(arguments: &Arguments, traces: &[(PathBuf, Trace)]) -> anyhow::Result
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(error).context("cannot write the standard output")
         }
-        // A script that checks need not read the verdict.
-        _ => Ok(code),
+        _ => Ok(()),
     }
 }
 

@@ -20,6 +20,8 @@ const LANES_MAX: usize = 64;
 const GROUPS_MAX: usize = 1024;
 /// The longest regions that are remembered.
 const SLOWEST_MAX: usize = 10;
+/// The last failed regions that are remembered.
+const FAILED_MAX: usize = 10;
 /// The last regions of each lane that are remembered.
 const LAST_MAX: usize = 3;
 /// The longest gaps of each lane that are remembered.
@@ -170,6 +172,8 @@ pub struct Figures {
     pub latest_ns: u64,
     /// Any two lanes.
     pub overlaps: Vec<Overlap>,
+    /// The last that failed, in the order of their completion.
+    pub failed: Vec<Event>,
     /// The longest, the first of equals first.
     pub slowest: Vec<Event>,
 }
@@ -186,6 +190,7 @@ pub struct Statistics {
     before: Option<(u32, u32, u32)>,
     slowest: BinaryHeap<Reverse<(u64, Reverse<u64>)>>,
     slowest_events: HashMap<u64, Event>,
+    failed: VecDeque<Event>,
     seen: u64,
     latest_ns: u64,
     sweep: Sweep,
@@ -202,6 +207,7 @@ impl Statistics {
             before: None,
             slowest: BinaryHeap::new(),
             slowest_events: HashMap::new(),
+            failed: VecDeque::new(),
             seen: 0,
             latest_ns: 0,
             sweep: Sweep::new(),
@@ -213,11 +219,10 @@ impl Statistics {
         let group = self.group(event.lane, event.label_id);
         let (lane, _, measures) = &mut self.groups[group as usize];
         measures.note(event);
-        let last = &mut self.last[*lane as usize];
-        if last.len() == LAST_MAX {
-            last.pop_front();
+        remember(&mut self.last[*lane as usize], LAST_MAX, event);
+        if event.failed {
+            remember(&mut self.failed, FAILED_MAX, event);
         }
-        last.push_back(*event);
         self.note_slow(event);
         self.latest_ns = self.latest_ns.max(event.end_ns());
         self.sweep.region(event.start_ns, event.end_ns(), group)
@@ -281,6 +286,7 @@ impl Statistics {
             lanes,
             latest_ns: self.latest_ns,
             overlaps,
+            failed: self.failed.into(),
             slowest: slowest
                 .into_iter()
                 .filter_map(|Reverse((_, Reverse(at)))| self.slowest_events.remove(&at))
@@ -365,6 +371,14 @@ impl Statistics {
             (event.duration_ns, Reverse(self.seen)),
         );
     }
+}
+
+/// Keeps the last.
+fn remember(last: &mut VecDeque<Event>, count_max: usize, event: &Event) {
+    if last.len() == count_max {
+        last.pop_front();
+    }
+    last.push_back(*event);
 }
 
 fn overlaps(lanes: &[Lane], coverage: &Coverage) -> Vec<Overlap> {

@@ -99,6 +99,7 @@ impl Page {
         self.head(digest);
         self.running(digest);
         self.last(digest);
+        self.failures(digest);
         self.regions(digest);
         self.copies(digest);
         self.overlaps(digest);
@@ -246,6 +247,29 @@ impl Page {
             }
         });
         self.more(digest.lanes.len(), LANES_MAX, "lane");
+    }
+
+    fn failures(&mut self, digest: &Digest) {
+        let Some(more) = digest
+            .regions
+            .failed
+            .0
+            .checked_sub(digest.failures.len() as u64)
+        else {
+            return;
+        };
+        if digest.failures.is_empty() {
+            return;
+        }
+        self.heading("FAILED, THE LAST FIRST");
+        let began = |region: &RegionDigest| short_text(region.start_ns.0);
+        self.region_table("began", digest.failures.iter().rev(), began);
+        if more > 0 {
+            self.styled(
+                QUIET,
+                &format!("  … and {} before them", counted(more, "failure")),
+            );
+        }
     }
 
     fn regions(&mut self, digest: &Digest) {

@@ -144,6 +144,7 @@ def summary(path):
         "regions": row(events, running, span, last_ns),
         "lanes": lanes,
         "overlaps": overlaps,
+        "failures": [region(event, last_ns) for event in [event for event in events if event["failed"]][-10:]],
         "slowest": [region(event, last_ns) for _, event in slowest],
     }
 

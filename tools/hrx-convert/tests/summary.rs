@@ -281,3 +281,89 @@ fn colour_is_for_those_who_want_it() {
     assert!(!stdout(&forced(false)).contains("copy \u{1b}"));
     assert!(stdout(&plain).contains("copy \\u{1b}[31m大"));
 }
+
+#[test]
+fn expectations_are_met_or_the_figure_is_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut capture = Capture::new(16).finished(10_000_000);
+    let gemm = capture.label("gemm");
+    for i in 0..8 {
+        capture.record(Record {
+            label_id: gemm,
+            flags: u8::from(i == 5),
+            copied_bytes: 1 << 20,
+            ..region(3, i * 1_000_000, 1_500_000 + i)
+        });
+    }
+    capture.write(folder.path(), "run.hrxt");
+    let check = |words: &[&str]| {
+        let output = convert(&[&["--check", "run.hrxt"], words].concat(), folder.path());
+        let lines = stdout(&output).lines().skip(1).map(str::to_owned).collect();
+        (output.status.code().expect("an exit"), lines)
+    };
+    let met = (0, Vec::new());
+    for expectation in [
+        "lane=npu",
+        "lane=3",
+        "lane!=host",
+        "label=gemm",
+        "label!=gem",
+        "failed=1",
+        "count>=5",
+        "count<9",
+        "p99<2ms",
+        "p50>1.5ms",
+        "max=1500007ns",
+        "bytes=8MiB",
+        "unfinished=0",
+        "torn=0",
+        "overwritten=0",
+        "mean!=0",
+        "busy<=9s",
+    ] {
+        assert_eq!(check(&["--expect", expectation]), met, "{expectation}");
+    }
+    let unmet = |line: &str| {
+        (
+            6,
+            vec![format!("run.hrxt: expected {line} (host-observed)")],
+        )
+    };
+    for (expectation, found) in [
+        ("lane=host", "0 regions on lane host"),
+        ("lane!=npu", "8 regions on lane NPU"),
+        ("label=gem", "0 regions of that label"),
+        ("failed=0", "failed is 1"),
+        ("count>8", "count is 8"),
+        ("max<1ms", "max is 1.50 ms (1500007 ns)"),
+        ("bytes<8MiB", "bytes is 8388608 bytes"),
+    ] {
+        let line = format!("{expectation}, found: {found}");
+        assert_eq!(check(&["--expect", expectation]), unmet(&line));
+    }
+    // About what the filters select: all are said, and a figure of nothing meets nothing.
+    assert_eq!(
+        check(&["--failed", "--expect", "count=1", "--expect", "failed=1"]),
+        met
+    );
+    assert_eq!(check(&["--lane", "host", "--expect", "count=0"]), met);
+    assert_eq!(
+        check(&["--lane", "host", "--expect", "p99<1s"]),
+        unmet("p99<1s, found: no region, so no p99")
+    );
+    let (code, lines) = check(&[
+        "--expect", "failed=0", "--expect", "lane=npu", "--expect", "count=1",
+    ]);
+    assert_eq!((code, lines.len()), (6, 2));
+    // Beside a verdict that is no better.
+    hung().write(folder.path(), "run.hrxt");
+    assert_eq!(check(&["--expect", "lane=compute"]).0, 4);
+    assert_eq!(check(&["--expect", "lane=npu"]).0, 6);
+    for wrong in [
+        &["--expect", "npu"][..],
+        &["--expect", "p99<2"],
+        &["--lane", "host"],
+    ] {
+        assert_eq!(check(wrong).0, 2, "{wrong:?}");
+    }
+}

@@ -71,6 +71,10 @@ function sections(capture, find) {
     open.length ? table(['<Lane', '<Label', 'For', 'Since', 'Bytes', 'Correlation', 'Thread', ''], open) : element('p', {}, 'Nothing.'),
     title('Last before the end, on each lane'),
     table(regionHeads('Ended'), regionRows(capture.lanes.flatMap((lane) => lane.last.toReversed()), before, find)),
+    ...(capture.failures.length ? [
+      title('Failed, the last first'), table(regionHeads('Began'), regionRows(capture.failures.toReversed(), (region) => shortTime(region.start_ns), find)),
+      element('p', { class: 'quiet' }, `${grouped(capture.failures.length)} of ${grouped(capture.regions.failed)} that failed.`),
+    ] : []),
     title('Regions, by lane and label'),
     table(['<', 'Count', 'Failed', 'Busy', 'Total', 'Mean', 'p50', 'p90', 'p99', 'Max'], eachLane(figures)),
     element('p', { class: 'quiet' }, 'Busy: share of the span with at least one running. Percentiles at most 0.1 % above the exact ones. Host-observed.'),
