@@ -375,6 +375,51 @@ fn arrows_and_copy_rates_are_the_same_in_both_formats() {
     }
 }
 
+/// chrome://tracing shows them too, and throws at nothing.
+#[test]
+fn arrows_and_copy_rates_in_catapult() {
+    let Some(tools) = Tools::browser() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let capture = pipeline().write(folder.path(), "run.hrxt");
+    let to = folder.path().join("run.json");
+    convert(&[&capture], &to, &[]);
+    let traces = tools.catapult(&[to]);
+    assert_eq!(traces[0].faults(), [""; 0]);
+    // From the end of a region to the beginning of the next.
+    let arrows: Vec<_> = traces[0]
+        .flows
+        .iter()
+        .map(|flow| (flow.start_ns, flow.end_ns))
+        .collect();
+    let of_submission = |at_ns: i64| {
+        [(4_096, 5_000), (8_000, 6_000), (10_000, 20_000)]
+            .map(|(from, to)| (at_ns + from, at_ns + to))
+    };
+    assert_eq!(
+        arrows,
+        [of_submission(100_000), of_submission(200_000)].concat()
+    );
+    let counters: Vec<_> = traces[0]
+        .counters
+        .iter()
+        .map(|counter| (&*counter.name, &*counter.series))
+        .collect();
+    assert_eq!(
+        counters,
+        [
+            ("upload copy rate (host-observed)", "GB/s"),
+            ("download copy rate (host-observed)", "GB/s")
+        ]
+    );
+    let upload = &traces[0].counters[0].samples;
+    assert!(
+        upload.iter().any(|sample| sample.value == 2.0),
+        "{upload:?}"
+    );
+}
+
 /// What a job records: mostly kernels, some copies, with and without ids; numbers of the usual sizes.
 fn job(correlated: bool) -> Capture {
     let mut capture = Capture::new(20_000);
