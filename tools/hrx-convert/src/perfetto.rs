@@ -1,4 +1,4 @@
-//! Perfetto's own format: a protobuf of TrackEvent packets, a track for each lane and sub-lane under the track of the process.
+//! Perfetto's own format: a protobuf of TrackEvent packets, a track for each lane and sub-lane under the track of the capture.
 //!
 //! What Perfetto requires, and what holds here for every input:
 //! - times are whole nanoseconds of CLOCK_BOOTTIME, which Perfetto shows everything in: what it was when the timeline began, and what CLOCK_MONOTONIC
@@ -6,6 +6,7 @@
 //! - two regions of one track are apart or properly nested, in the order they are written too (see [`crate::lanes`]): an end closes the innermost
 //!   region, whichever was meant;
 //! - a region that never completed is a begin without an end;
+//! - the lanes' tracks are children of the track of the capture's marks, in the order of the lanes: under a process's own, Perfetto sorts by name;
 //! - integers above 2^63 - 1 are strings: Perfetto keeps integers in an i64, and would show -1;
 //! - the label "host-observed" is in every region's name and category and in the metadata; losses are marks and metadata.
 //!
@@ -259,18 +260,15 @@ impl<Sink: Write> Perfetto<Sink> {
                     pid: Some(i32::try_from(capture.pid).unwrap_or(i32::MAX)),
                     process_name: Some(format!("{} (host-observed)", capture.process_name())),
                 }),
+                ..TrackDescriptor::default()
+            })?;
+            perfetto.track(TrackDescriptor {
+                uuid: Some(marks_uuid),
+                parent_uuid: Some(uuid),
+                name: Some(marks::TRACK.to_owned()),
                 child_ordering: Some(EXPLICIT),
                 ..TrackDescriptor::default()
             })?;
-            if !extras.no_marks {
-                perfetto.track(TrackDescriptor {
-                    uuid: Some(marks_uuid),
-                    parent_uuid: Some(uuid),
-                    name: Some(marks::TRACK.to_owned()),
-                    sibling_order_rank: Some(0),
-                    ..TrackDescriptor::default()
-                })?;
-            }
         }
         Ok(perfetto)
     }
@@ -462,7 +460,7 @@ impl<Sink: Write> Perfetto<Sink> {
     fn counters(&mut self, capture: &Capture) -> io::Result<()> {
         let process = &mut self.processes[capture.index];
         let rates = std::mem::take(&mut process.copy_rates);
-        let parent_uuid = process.uuid(TrackOf::Process);
+        let parent_uuid = process.uuid(TrackOf::Capture);
         for (lane, samples) in rates.samples() {
             let uuid = self.processes[capture.index].uuid(TrackOf::Rate(lane));
             self.track(TrackDescriptor {
@@ -513,7 +511,7 @@ impl<Sink: Write> Perfetto<Sink> {
         let sequence = self.sequences;
         let process = &mut self.processes[capture.index];
         let uuid = process.uuid(TrackOf::Lane(lane, sub_lane));
-        let parent_uuid = process.uuid(TrackOf::Process);
+        let parent_uuid = process.uuid(TrackOf::Capture);
         let mut of_end = Vec::new();
         put_varint(&mut of_end, field::PACKET_SEQUENCE_ID, sequence.into());
         let mut of_begin = of_end.clone();
