@@ -17,8 +17,8 @@ use hrx_trace_tests::viewers::{CatapultTrace, SpeedscopeTrace, Tools, TpTrace};
 use tempfile::TempDir;
 
 use case::{Arg, Case, Expected};
-use output::{JSON, JSON_OUTPUTS, OUTPUTS, Output};
-use shown::{CATAPULT, PERFETTO, PERFETTO_OF_JSON, lane_of};
+use output::{FOLLOWED, JSON, JSON_OUTPUTS, OUTPUTS, Output};
+use shown::{CATAPULT, PERFETTO, PERFETTO_OF_JSON, View, lane_of};
 
 /// What was converted, and what has to be shown of it.
 struct Converted {
@@ -61,12 +61,15 @@ impl Converted {
 
 fn assert_trace_processor(expected: &[Expected], output: &Output, trace: &TpTrace) {
     assert_eq!(trace.faults(), [""; 0], "{}", output.what(expected));
-    let view = match output.extension {
+    let slices = shown::of_trace_processor(&trace.slices);
+    shown::assert_shows(expected, output, &view_of(output), &slices);
+}
+
+fn view_of(output: &Output) -> View {
+    match output.extension {
         "pftrace" | "pftrace.gz" => PERFETTO,
         _ => PERFETTO_OF_JSON,
-    };
-    let slices = shown::of_trace_processor(&trace.slices);
-    shown::assert_shows(expected, output, &view, &slices);
+    }
 }
 
 fn assert_catapult(expected: &[Expected], output: &Output, trace: &CatapultTrace) {
@@ -117,6 +120,16 @@ fn assert_speedscope(expected: &Expected, trace: &SpeedscopeTrace) {
     assert_eq!(shown, expected, "{what}");
 }
 
+/// Another with each run; it is printed where a test fails.
+fn storm_seed() -> u64 {
+    let seed = match std::env::var("HRX_STORM_SEED") {
+        Ok(seed) => seed.parse().expect("HRX_STORM_SEED is a number"),
+        Err(_) => std::process::id().into(),
+    };
+    eprintln!("HRX_STORM_SEED={seed} makes the same again");
+    seed
+}
+
 #[test]
 fn every_case_in_the_trace_processor() {
     let Some(tools) = Tools::trace_processor() else {
@@ -130,17 +143,50 @@ fn storms_in_the_trace_processor() {
     let Some(tools) = Tools::trace_processor() else {
         return;
     };
-    let seed = match std::env::var("HRX_STORM_SEED") {
-        Ok(seed) => seed.parse().expect("HRX_STORM_SEED is a number"),
-        Err(_) => std::process::id().into(),
-    };
-    eprintln!("HRX_STORM_SEED={seed} makes the same storms again");
+    let seed = storm_seed();
     let storms = [
         table::storm("storm-of-ties", seed, 2_000, 100),
         table::storm("storm-of-overlaps", seed + 1, 10_000_000, 1_000_000),
         table::storm("storm-of-days", seed + 2, (1 << 43) * 900, 1 << 40),
     ];
     convert(&storms, OUTPUTS).assert_in_trace_processor(&tools);
+}
+
+/// What is followed can be opened while it grows: cut anywhere, it loads, and shows nothing that is wrong.
+#[test]
+fn followed_outputs_cut_anywhere_in_the_trace_processor() {
+    const CASES: [&str; 4] = ["hundred-deep", "labels", "open-at-death", "several-rings"];
+    const CUTS: u64 = 12;
+    let Some(tools) = Tools::trace_processor() else {
+        return;
+    };
+    let mut cases = table::cases();
+    cases.retain(|case| CASES.contains(&&*case.name));
+    assert_eq!(cases.len(), CASES.len());
+    let seed = storm_seed();
+    let mut random = table::Random(seed);
+    let mut converted = convert(&cases, FOLLOWED);
+    let files = converted.files.iter().map(|file| {
+        let whole = fs::read(file).expect("the output");
+        let cut = |_| {
+            let bytes = random.below(whole.len() as u64 - 1) + 1;
+            let cut = file.with_extension(format!("cut-at-{bytes}"));
+            fs::write(&cut, &whole[..bytes as usize]).expect("a new file");
+            cut
+        };
+        Vec::from_iter((0..CUTS).map(cut))
+    });
+    converted.files = files.flatten().collect();
+    let traces = tools.trace_processors(&converted.files);
+    let files = converted.files.iter().zip(&traces);
+    for (index, (file, trace)) in files.enumerate() {
+        let (output, expected) = &converted.contents[index / CUTS as usize];
+        assert_eq!(trace.faults(), [""; 0], "{}", file.display());
+        let slices = shown::of_trace_processor(&trace.slices);
+        shown::assert_shows_a_part(&expected[0], output, &view_of(output), &slices);
+    }
+    let shown = traces.iter().map(|trace| trace.slices.len()).sum::<usize>();
+    assert!(shown > 1_000, "{shown} slices");
 }
 
 /// The whole path: a real program is killed, and Perfetto shows what a reader finds in its capture.

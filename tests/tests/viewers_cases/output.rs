@@ -57,7 +57,25 @@ pub const OUTPUTS: &[Output] = &[
         together: 4,
         ..NATIVE
     },
+    JSON_FOLLOWED,
 ];
+
+/// What grows while a program records, and has to be readable at any moment.
+pub const FOLLOWED: &[Output] = &[
+    JSON_FOLLOWED,
+    Output {
+        name: "native-followed",
+        options: &["--follow"],
+        ..NATIVE
+    },
+];
+
+/// An array of events, whose time unit cannot be said: catapult takes it for milliseconds.
+const JSON_FOLLOWED: Output = Output {
+    name: "json-followed",
+    options: &["--follow"],
+    ..JSON
+};
 
 /// What catapult reads too.
 pub const JSON_OUTPUTS: &[Output] = &[JSON, JSON_BARE, JSON_MERGED];
