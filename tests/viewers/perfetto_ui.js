@@ -1,10 +1,10 @@
 // A picture of a trace in Perfetto's real user interface, for the README. For checks use trace_processor.js: it is
 // the same engine without the wait.
 //
-//   node perfetto_ui.js TRACE PNG [--width PIXELS] [--select NAME]
+//   node perfetto_ui.js TRACE PNG [--width PIXELS] [--select GLOB]
 //
 // Every group of tracks is opened, and the picture reaches from the time axis to the last track. `--select` selects
-// the first slice with that name, so that its details stand below the tracks.
+// the first slice whose name matches, so that its details stand below the tracks.
 'use strict';
 const fs = require('node:fs');
 const path = require('node:path');
@@ -17,13 +17,13 @@ const STYLE = `
   .pf-grid-layout > .pf-grid-layout-column:last-child:not(:has(section)) { display: none }
   .pf-grid-layout > .pf-grid-layout-column:first-child:has(.pf-grid-layout-column) { display: contents }`;
 
-/** Runs in the page: opens every group of tracks and selects the first slice called `name`, if any is asked for. */
-async function arrange(name) {
+/** Runs in the page: opens every group of tracks and selects the first slice whose name matches `glob`, if one is asked for. */
+async function arrange(glob) {
   app.commands.runCommand('dev.perfetto.ExpandAllGroups');
-  if (name === undefined) return;
-  const literal = `'${name.replaceAll("'", "''")}'`;
-  const found = await app.trace.engine.query(`select id from slice where name = ${literal} order by ts limit 1`);
-  if (found.numRows() === 0) throw new Error(`no slice is called ${literal}`);
+  if (glob === undefined) return;
+  const literal = `'${glob.replaceAll("'", "''")}'`;
+  const found = await app.trace.engine.query(`select id from slice where name glob ${literal} order by ts limit 1`);
+  if (found.numRows() === 0) throw new Error(`no slice's name matches ${literal}`);
   app.trace.selection.selectSqlEvent('slice', found.firstRow({ id: 0 }).id);
 }
 
