@@ -142,9 +142,9 @@ struct Process {
 
 struct Track {
     /// The fields of a packet that name its sequence, and that say it needs what was said of the sequence before.
-    of_begin: Box<[u8]>,
-    /// The former alone: an end stands right behind its begin, which has said so.
-    of_end: Box<[u8]>,
+    of_begin: Short,
+    /// All but the time of the packet that ends a region. It stands right behind its begin, which has said what it needs.
+    of_end: Short,
     /// What its clock stands at.
     clock_ns: u64,
     /// The names that the sequence knows, a bit for each by their iid.
@@ -325,9 +325,6 @@ impl<Sink: Write> Writer for Perfetto<Sink> {
         }
         let left = body.len();
         let begin = &self.body[..self.body.len() - left];
-        let mut end = [0; 2];
-        put_varint(&mut end.as_mut_slice(), field::EVENT_TYPE, SLICE_END as u64);
-
         let track = &mut process.tracks[place.track];
         let (start_ns, end_ns) = (self.epoch_ns + start_ns, self.epoch_ns + end_ns);
         let mut out = &mut self.chunk[self.used..];
@@ -342,8 +339,15 @@ impl<Sink: Write> Writer for Perfetto<Sink> {
                 ((start_ns, absolute), (end_ns, absolute))
             }
         };
-        put_packet(&mut out, begun, &track.of_begin, begin);
-        put_packet(&mut out, ended, &track.of_end, &end);
+        const EVENT: u8 = key(field::PACKET_TRACK_EVENT, WireType::LengthDelimited);
+        let event_bytes = 1 + encoded_len_varint(begin.len() as u64) + begin.len();
+        put_packet_head(&mut out, begun, track.of_begin.len + event_bytes);
+        track.of_begin.put(&mut out);
+        out.put_u8(EVENT);
+        put_number(&mut out, begin.len() as u64);
+        out.put_slice(begin);
+        put_packet_head(&mut out, ended, track.of_end.len);
+        track.of_end.put(&mut out);
         let left = out.len();
         self.used = self.chunk.len() - left;
         if self.used >= CHUNK_BYTES {
@@ -512,17 +516,19 @@ impl<Sink: Write> Perfetto<Sink> {
         let process = &mut self.processes[capture.index];
         let uuid = process.uuid(TrackOf::Lane(lane, sub_lane));
         let parent_uuid = process.uuid(TrackOf::Capture);
-        let mut of_end = Vec::new();
-        put_varint(&mut of_end, field::PACKET_SEQUENCE_ID, sequence.into());
-        let mut of_begin = of_end.clone();
-        put_varint(
-            &mut of_begin,
-            field::PACKET_SEQUENCE_FLAGS,
-            NEEDS_INCREMENTAL_STATE.into(),
-        );
+        let of_begin = Short::new(|out| {
+            put_varint(out, field::PACKET_SEQUENCE_ID, sequence.into());
+            let flags = NEEDS_INCREMENTAL_STATE.into();
+            put_varint(out, field::PACKET_SEQUENCE_FLAGS, flags);
+        });
+        let event = Short::new(|out| put_varint(out, field::EVENT_TYPE, SLICE_END as u64));
+        let of_end = Short::new(|out| {
+            put_varint(out, field::PACKET_SEQUENCE_ID, sequence.into());
+            put_bytes(out, field::PACKET_TRACK_EVENT, event.bytes());
+        });
         process.tracks.push(Track {
-            of_begin: of_begin.into(),
-            of_end: of_end.into(),
+            of_begin,
+            of_end,
             clock_ns: self.epoch_ns,
             known: Vec::new(),
         });
@@ -619,7 +625,7 @@ impl<Sink: Write> Perfetto<Sink> {
             track.known.resize(words, 0);
         }
         track.known[words - 1] |= 1 << (iid % 64);
-        let mut packet = Vec::from(&*track.of_begin);
+        let mut packet = Vec::from(track.of_begin.bytes());
         let names = TracePacket {
             interned_data: Some(InternedData {
                 event_names: vec![Interned {
@@ -785,33 +791,51 @@ fn put_number(out: &mut &mut [u8], value: u64) {
     }
 }
 
-/// A packet of a track's sequence, by the sequence's own clock or another.
+/// A packet up to the fields behind its time, which take so many bytes.
 #[inline]
-fn put_packet(
-    out: &mut &mut [u8],
-    (timestamp, clock): (u64, Option<u32>),
-    of_sequence: &[u8],
-    event: &[u8],
-) {
+fn put_packet_head(out: &mut &mut [u8], (timestamp, clock): (u64, Option<u32>), rest_bytes: usize) {
+    const PACKET: u8 = key(field::TRACE_PACKET, WireType::LengthDelimited);
+    const TIMESTAMP: u8 = key(field::PACKET_TIMESTAMP, WireType::Varint);
     let of_clock = match clock {
         None => 0,
         Some(clock) => key_len(field::PACKET_TIMESTAMP_CLOCK_ID) + encoded_len_varint(clock.into()),
     };
-    let bytes = key_len(field::PACKET_TIMESTAMP)
-        + encoded_len_varint(timestamp)
-        + of_clock
-        + of_sequence.len()
-        + key_len(field::PACKET_TRACK_EVENT)
-        + encoded_len_varint(event.len() as u64)
-        + event.len();
-    encode_key(field::TRACE_PACKET, WireType::LengthDelimited, out);
-    encode_varint(bytes as u64, out);
-    put_varint(out, field::PACKET_TIMESTAMP, timestamp);
+    let bytes = 1 + encoded_len_varint(timestamp) + of_clock + rest_bytes;
+    out.put_u8(PACKET);
+    put_number(out, bytes as u64);
+    out.put_u8(TIMESTAMP);
+    encode_varint(timestamp, out);
     if let Some(clock) = clock {
         put_varint(out, field::PACKET_TIMESTAMP_CLOCK_ID, clock.into());
     }
-    out.put_slice(of_sequence);
-    put_bytes(out, field::PACKET_TRACK_EVENT, event);
+}
+
+/// A few bytes, which are copied faster than any number of bytes.
+struct Short {
+    padded: [u8; 16],
+    len: usize,
+}
+
+impl Short {
+    fn new(write: impl FnOnce(&mut &mut [u8])) -> Self {
+        let mut padded = [0; 16];
+        let mut left = padded.as_mut_slice();
+        write(&mut left);
+        let len = 16 - left.len();
+        Self { padded, len }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.padded[..self.len]
+    }
+
+    /// There is always more room than the bytes take.
+    #[inline]
+    fn put(&self, out: &mut &mut [u8]) {
+        let place = std::mem::take(out);
+        place[..16].copy_from_slice(&self.padded);
+        *out = &mut place[self.len..];
+    }
 }
 
 #[cfg(test)]
