@@ -23,7 +23,7 @@ use crate::output::Manner;
 /// Several captures become one trace: a process each, aligned by the monotonic clock where they are of one boot, else by wall time.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true, after_help = AFTER_HELP)]
-#[command(group(ArgGroup::new("reported").args(["info", "summary"])))]
+#[command(group(ArgGroup::new("reported").args(["info", "summary", "diff"])))]
 pub struct Arguments {
     /// The captures to read; of a directory, its *.hrxt files
     #[arg(value_name = "FILE", required = true)]
@@ -54,7 +54,7 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["format", "output", "check", "follow", "Selection"])]
     pub info: bool,
 
-    /// With --info or --summary: as JSON
+    /// With --info, --summary or --diff: as JSON
     #[arg(long, requires = "reported")]
     pub json: bool,
 
@@ -92,6 +92,7 @@ Examples:
   hrx-convert run.hrxt --last 2s --lane compute,NPU --label 'gemm*' -o end.json
   hrx-convert --follow run.hrxt -o run.json
   hrx-convert --summary run.hrxt          what was running when it died, what was slow, what failed?
+  hrx-convert --diff before.hrxt after.hrxt   what became slower, and whether that can be told from chance?
   hrx-convert --info run.hrxt             who recorded, how it ended, what is missing
   hrx-convert --check run.hrxt && echo intact
   hrx-convert --check run.hrxt --lane NPU --expect 'count>=5' --expect failed=0 --expect 'p99<2ms'

@@ -7,6 +7,7 @@ mod chrome;
 mod cli;
 mod columns;
 mod copy_rates;
+mod diff;
 mod digest;
 mod expect;
 mod extras;
@@ -145,6 +146,9 @@ fn convert(arguments: &Arguments, mut captures: Captures) -> anyhow::Result<()> 
     let mut filter = Filter::new(&arguments.selection, &captures)?;
     if arguments.answers.summary {
         return answers::summary(&captures, &mut filter, arguments);
+    }
+    if arguments.answers.diff {
+        return answers::diff(&captures, &mut filter, arguments);
     }
     let mut output = Output::create(arguments.output.as_deref(), arguments.manner())?;
     let outcomes = write(arguments, &mut captures, &mut filter, &mut output)
