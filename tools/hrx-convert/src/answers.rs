@@ -15,6 +15,7 @@ use crate::digest::Gather;
 use crate::expect::Expectation;
 use crate::filter::Filter;
 use crate::format::{self, Outcome, Writer};
+use crate::generate::Generated;
 use crate::output::Output;
 use crate::summary::Summary;
 
@@ -23,6 +24,7 @@ const UNMET: u8 = 6;
 
 /// The flags.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Instead of converting")]
 pub struct Answers {
     /// Say how the capture ended, what was running, what came before, what was slow, what failed and what is missing
     #[arg(long, conflicts_with_all = ["format", "info", "check", "follow"])]
@@ -31,6 +33,10 @@ pub struct Answers {
     /// Say what differs between two captures, A and B, by lane and label: counts, totals, percentiles, GB/s. With -o OUT.html as a page
     #[arg(long, conflicts_with_all = ["format", "info", "check", "follow", "summary"])]
     pub diff: bool,
+
+    /// Print the manual page, or completions for a shell; `tools/install` puts them where they belong
+    #[arg(long, value_enum, value_name = "WHAT", exclusive = true)]
+    pub generate: Option<Generated>,
 
     /// With --check: expect something of the events that the filters select, as lane=npu, failed=0, 'count>=5', 'p99<2ms'; may be given several times
     #[arg(long, value_name = "EXPECTATION", requires = "check")]

@@ -16,6 +16,7 @@ mod filter;
 mod flows;
 mod follow;
 mod format;
+mod generate;
 mod info;
 mod inputs;
 mod lanes;
@@ -41,6 +42,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
+use clap::CommandFactory;
 use hrx_trace_reader::{Report, Trace};
 
 use crate::captures::Captures;
@@ -72,6 +74,11 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> anyhow::Result<u8> {
+    if let Some(what) = arguments.answers.generate {
+        let text = generate::generate(what, Arguments::command())?;
+        print(&String::from_utf8_lossy(&text))?;
+        return Ok(0);
+    }
     let (files, mut failures) = inputs::find(&arguments.files);
     arguments.validate(&files);
     let newest = arguments.follow || arguments.selection.begins_late();
