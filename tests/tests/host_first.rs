@@ -386,9 +386,9 @@ fn a_forked_child_does_not_write_and_the_parent_goes_on() {
 #[test]
 fn a_forked_child_with_a_recorder_of_its_own_has_ids_of_its_own() {
     let (folder, path) = folder();
-    let childs = folder.path().join("child.hrxt");
+    let path_of_child = folder.path().join("child.hrxt");
     let mut command = host(&path, "create T 100 record 3 fork trace");
-    command.arg(&childs).args(words(
+    command.arg(&path_of_child).args(words(
         &path,
         "100 record 5 untrace parent wait record 4 finish",
     ));
@@ -408,9 +408,9 @@ fn a_forked_child_with_a_recorder_of_its_own_has_ids_of_its_own() {
         )
     };
     let (parent, parents, parents_events) = threads(&path);
-    let (child, childs, childs_events) = threads(&childs);
+    let (child, child_threads, child_events) = threads(&path_of_child);
     assert_eq!((parents, parents_events), (vec![parent], 7));
-    assert_eq!((childs, childs_events), (vec![child], 5));
+    assert_eq!((child_threads, child_events), (vec![child], 5));
     assert_ne!(parent, child);
 }
 

@@ -224,13 +224,13 @@ fn fork_off(words: &mut Words) {
         .position(|word| word == "parent")
         .expect("a fork ends at the word parent");
     let parents = words.split_off(end + 1);
-    let mut childs = std::mem::replace(words, parents);
-    childs.pop_back();
+    let mut child_words = std::mem::replace(words, parents);
+    child_words.pop_back();
     // SAFETY: this process has one thread, so the child's memory is as whole as its own.
     match unsafe { fork() }.expect("a fork") {
         ForkResult::Parent { child } => println!("forked {child}"),
         ForkResult::Child => {
-            run(childs);
+            run(child_words);
             std::process::exit(0);
         }
     }

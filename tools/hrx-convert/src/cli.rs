@@ -44,12 +44,6 @@ pub struct Arguments {
     #[arg(long)]
     pub follow: bool,
 
-    #[command(flatten)]
-    pub selection: Selection,
-
-    #[command(flatten)]
-    pub extras: Extras,
-
     /// Say who recorded, how the capture ended, what is missing and what was running, instead of converting
     #[arg(long, conflicts_with_all = ["format", "output", "check", "follow", "Selection"], help_heading = "Instead of converting")]
     pub info: bool,
@@ -64,6 +58,12 @@ pub struct Arguments {
 
     #[command(flatten)]
     pub answers: Answers,
+
+    #[command(flatten)]
+    pub selection: Selection,
+
+    #[command(flatten)]
+    pub extras: Extras,
 }
 
 /// What to write.

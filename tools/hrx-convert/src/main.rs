@@ -1,5 +1,6 @@
 //! `hrx-convert`: captures into what viewers and scripts read.
 
+mod ahead;
 mod answers;
 mod captures;
 mod check;

@@ -1,0 +1,124 @@
+//! What the fuzz targets share: bytes to traces that a reader cannot refuse, and what must hold of every trace.
+
+use std::collections::BTreeMap;
+
+use hrx_trace_format::header::IDENTITY_BYTES;
+use hrx_trace_format::record::RECORD_BYTES;
+use hrx_trace_format::{Area, Checksum, Identity, OpenRecord, Record};
+use hrx_trace_reader::{Ending, Trace, seed};
+
+/// The trace in `bytes`, if they are one.
+#[must_use]
+pub fn open(bytes: &[u8]) -> Option<Trace> {
+    match Trace::from_bytes(bytes) {
+        Ok(trace) => Some(trace),
+        Err(error) => {
+            // Names what was found and what was expected, whatever that is.
+            let source = std::error::Error::source(&error).expect("a cause");
+            assert!(!error.to_string().is_empty() && !source.to_string().is_empty());
+            None
+        }
+    }
+}
+
+/// Reads all that there is to be read, twice, and checks what must hold of any file.
+pub fn read(bytes: &[u8]) {
+    let Some(trace) = open(bytes) else { return };
+    let mut events = trace.events();
+    let mut last = BTreeMap::new();
+    let mut recovered = 0;
+    let mut document = Vec::new();
+    for event in events.by_ref() {
+        assert!(event.ring < trace.identity().ring_count);
+        let before = last.insert(event.ring, event.sequence);
+        assert!(
+            before.is_none_or(|before| before < event.sequence),
+            "out of order"
+        );
+        assert!(!trace.name(event.label_id).is_empty() || event.label_id > 0);
+        recovered += 1;
+        document.push(seed::TraceEvent::from(&event));
+    }
+    let report = events.finish();
+    assert_eq!(report.account.recovered, recovered);
+    for account in report.rings.iter().chain([&report.account]) {
+        assert!(account.balances(), "{account:?}");
+    }
+    assert_eq!(
+        report.rings.len() as u64,
+        u64::from(trace.identity().ring_count)
+    );
+    assert_ne!(report.ending, Ending::Live, "bytes have no writer");
+    assert!(
+        report.open_regions.len() as u64 + report.open_torn
+            <= u64::from(trace.identity().open_slots)
+    );
+    assert!(
+        report
+            .first_ns
+            .is_none_or(|first_ns| first_ns <= report.last_ns)
+    );
+    assert!(report.complete_since_ns <= report.last_ns);
+    assert_eq!(
+        trace.report().account,
+        report.account,
+        "the second reading differs"
+    );
+
+    let mut written = Vec::new();
+    seed::write_document(&mut written, trace.overwritten(), document.into_iter())
+        .expect("memory takes all");
+    let _: serde_json::Value = serde_json::from_slice(&written).expect("JSON");
+}
+
+/// `bytes` with a right checksum for the header; and for each item whose checksum field is zeroes, which a mutation reaches in one step.
+#[must_use]
+pub fn sealed(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    let checksum = Checksum::new();
+    let Some(header) = bytes.first_chunk_mut::<{ IDENTITY_BYTES as usize }>() else {
+        return bytes;
+    };
+    let plain: Identity = bytemuck::cast(*header);
+    let layout = Identity {
+        // Files that are longer than the fuzzer's say so.
+        identity_bytes: IDENTITY_BYTES,
+        magic: hrx_trace_format::header::MAGIC,
+        version_major: hrx_trace_format::header::VERSION_MAJOR,
+        ..plain
+    };
+    let identity = layout.sealed(&checksum);
+    *header = bytemuck::cast(identity);
+    if Identity::parse(&bytes, &checksum).is_err() {
+        return bytes;
+    }
+    let mut seal = |offset: u64, seal: &dyn Fn([u8; RECORD_BYTES]) -> [u8; RECORD_BYTES]| {
+        let item = usize::try_from(offset)
+            .ok()
+            .and_then(|offset| bytes.get_mut(offset..));
+        let Some(item) = item.and_then(|item| item.first_chunk_mut::<RECORD_BYTES>()) else {
+            return false;
+        };
+        if item.ends_with(&[0; 4]) {
+            *item = seal(*item);
+        }
+        true
+    };
+    for slot in 0..identity.open_slots {
+        let salt = Area::OpenTable.salt(identity.salt);
+        seal(identity.open_slot(slot), &|item| {
+            bytemuck::cast(OpenRecord::from_bytes(item).sealed(&checksum, salt))
+        });
+    }
+    for ring in 0..identity.ring_count {
+        let salt = Area::Ring(ring).salt(identity.salt);
+        let mut slots = 0..identity.capacity;
+        // Behind the end of the file there is nothing to seal.
+        slots.all(|slot| {
+            seal(identity.ring_slot(ring, slot), &|item| {
+                bytemuck::cast(Record::from_bytes(item).sealed(&checksum, salt))
+            })
+        });
+    }
+    bytes
+}
