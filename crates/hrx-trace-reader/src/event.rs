@@ -35,6 +35,12 @@ impl Event {
     pub fn end_ns(&self) -> u64 {
         self.start_ns.saturating_add(self.duration_ns)
     }
+
+    /// Whether any of it lies between two moments: it ended at `from_ns` or later, and began before `to_ns`.
+    #[must_use]
+    pub fn is_within(&self, from_ns: u64, to_ns: u64) -> bool {
+        self.end_ns() >= from_ns && self.start_ns < to_ns
+    }
 }
 
 /// One region that had begun and not completed when the file was read, or when its writer died.

@@ -1,32 +1,51 @@
 //! Bytes of a `.hrxt` file back into events, with a verdict for every slot and an account of every loss.
 //!
+//! A program asks what a person would ask of a capture that outlived its writer. How it ended, what was running, what is missing:
+//!
 //! ```
-//! # use hrx_trace_format::{Area, Checksum, Geometry, Record, header};
-//! # let folder = tempfile::tempdir()?;
-//! # let path = folder.path().join("run.hrxt");
-//! # let identity = Geometry::new(4).layout().unwrap().sealed(&Checksum::new());
-//! # let record = Record { sequence: 1, lane: 1, duration_ns: 1500, ..bytemuck::Zeroable::zeroed() };
-//! # let record = record.sealed(&Checksum::new(), Area::Ring(0).salt(identity.salt));
-//! # let mut bytes = vec![0; identity.file_bytes as usize];
-//! # let mut put = |at: u64, part: &[u8]| bytes[at as usize..][..part.len()].copy_from_slice(part);
-//! # put(0, bytemuck::bytes_of(&identity));
-//! # put(identity.counters_offset, &header::STATE_RECORDING.to_le_bytes());
-//! # put(identity.control_line(0), &1u64.to_le_bytes());
-//! # put(identity.ring_slot(0, 0), bytemuck::bytes_of(&record));
-//! # std::fs::write(&path, bytes)?;
 //! use hrx_trace_reader::{Ending, Trace};
 //!
-//! let trace = Trace::open(&path)?;
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/vectors/valid/open-regions.hrxt");
+//! let trace = Trace::open(path)?;
+//! assert_eq!(trace.ending(), Ending::WriterDied);
+//! let running = trace.open_regions();
+//! assert_eq!(trace.name(running[0].label_id), "the one that hung");
+//! let account = trace.account();
+//! assert_eq!((account.recovered, account.overwritten, account.torn), (2, 0, 0));
+//! # Ok::<(), hrx_trace_reader::Error>(())
+//! ```
+//!
+//! Its events are an iterator, in order of completion, so that the standard library's adaptors are the filters:
+//!
+//! ```
+//! # use hrx_trace_reader::Trace;
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/vectors/valid/labels.hrxt");
+//! # let trace = Trace::open(path)?;
+//! const COMPUTE: u32 = 1;
+//! let slowest = trace.events().filter(|event| event.lane == COMPUTE).max_by_key(|event| event.duration_ns);
+//! assert_eq!(slowest.map(|event| event.duration_ns), Some(756));
+//! // What failed, and what ran between two moments, each in nanoseconds after the beginning.
+//! assert_eq!(trace.events().filter(|event| event.failed).count(), 0);
+//! assert_eq!(trace.events().filter(|event| event.is_within(2_500, 4_000)).count(), 2);
+//! // By label.
+//! assert_eq!(trace.events().filter(|event| trace.name(event.label_id) == "gemm").count(), 1);
+//! # Ok::<(), hrx_trace_reader::Error>(())
+//! ```
+//!
+//! Who wants both reads the file once: the report comes with the last event.
+//!
+//! ```
+//! # use hrx_trace_reader::Trace;
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/vectors/valid/open-regions.hrxt");
+//! # let trace = Trace::open(path)?;
 //! let mut events = trace.events();
 //! for event in events.by_ref() {
 //!     let name = trace.name(event.label_id);
 //!     println!("{name} on lane {} took {} ns, host-observed", event.lane, event.duration_ns);
 //! }
 //! let report = events.finish();
-//! assert_eq!(report.ending, Ending::WriterDied);
-//! assert_eq!((report.account.claimed, report.account.recovered), (1, 1));
-//! assert!(report.open_regions.is_empty());
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! assert_eq!((report.open_regions.len(), report.last_ns), (3, 20_001));
+//! # Ok::<(), hrx_trace_reader::Error>(())
 //! ```
 //!
 //! The modules, one idea each: `source` reads bytes, `snapshot` takes what changes under the reader in an order that loses nothing, `ending`

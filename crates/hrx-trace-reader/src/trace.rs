@@ -11,7 +11,7 @@ use crate::ring::{Place, RingReader};
 use crate::since;
 use crate::snapshot::{Evidence, Snapshot};
 use crate::source::Source;
-use crate::{Ending, Error, Events, Report};
+use crate::{Account, Ending, Error, Events, OpenRegion, Report};
 
 /// Memory for the chunks of all rings together: small enough to stay in the processor's second-level cache between pread and checksum.
 const CHUNKS_BYTES: u64 = 1 << 18;
@@ -207,6 +207,19 @@ impl Trace {
         self.events().finish()
     }
 
+    /// What was running at the last moment known, from the oldest to the newest. Reads all events, for the file may hold the end of a region too:
+    /// who needs the events as well, takes the regions from [`Events::finish`].
+    #[must_use]
+    pub fn open_regions(&self) -> Vec<OpenRegion> {
+        self.report().open_regions
+    }
+
+    /// What became of every event that was recorded. Reads all of them, as [`Trace::open_regions`] does.
+    #[must_use]
+    pub fn account(&self) -> Account {
+        self.report().account
+    }
+
     pub(crate) fn source(&self) -> &Source {
         &self.source
     }
@@ -249,7 +262,6 @@ impl Trace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Account;
     use crate::testing::{Image, compact, read, region};
     use hrx_trace_format::header::{MAGIC, RING_COUNT_MAX};
     use hrx_trace_format::{HeaderError, OpenRecord, Record};

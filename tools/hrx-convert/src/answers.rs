@@ -3,18 +3,20 @@
 use std::io;
 
 use anstream::{AutoStream, ColorChoice};
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::Args;
 use hrx_trace_reader::Event;
 
 use crate::captures::{Capture, Captures};
 use crate::check;
-use crate::cli::Arguments;
+use crate::cli::{Arguments, Format};
+use crate::diff::{Diff, Form};
 use crate::digest::Gather;
 use crate::expect::Expectation;
 use crate::filter::Filter;
 use crate::format::{self, Outcome, Writer};
-use crate::output::{Manner, Output};
+use crate::generate::Generated;
+use crate::output::Output;
 use crate::summary::Summary;
 
 /// An expectation is not met.
@@ -22,10 +24,19 @@ const UNMET: u8 = 6;
 
 /// The flags.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Instead of converting")]
 pub struct Answers {
     /// Say how the capture ended, what was running, what came before, what was slow, what failed and what is missing
     #[arg(long, conflicts_with_all = ["format", "info", "check", "follow"])]
     pub summary: bool,
+
+    /// Say what differs between two captures, A and B, by lane and label: counts, totals, percentiles, GB/s. With -o OUT.html as a page
+    #[arg(long, conflicts_with_all = ["format", "info", "check", "follow", "summary"])]
+    pub diff: bool,
+
+    /// Print the manual page, or completions for a shell; `tools/install` puts them where they belong
+    #[arg(long, value_enum, value_name = "WHAT", exclusive = true)]
+    pub generate: Option<Generated>,
 
     /// With --check: expect something of the events that the filters select, as lane=npu, failed=0, 'count>=5', 'p99<2ms'; may be given several times
     #[arg(long, value_name = "EXPECTATION", requires = "check")]
@@ -40,9 +51,30 @@ pub fn summary(
 ) -> anyhow::Result<()> {
     let path = arguments.output.as_deref();
     let colour = path.is_none() && AutoStream::choice(&io::stdout()) != ColorChoice::Never;
-    let mut output = Output::create(path, Manner::default())?;
+    let mut output = Output::create(path, arguments.manner())?;
     let summary = Summary::new(captures, arguments.json, colour, &mut output);
     format::write_all(captures, filter, summary, colour)
+        .with_context(|| format!("cannot write {}", output.what()))?;
+    output.commit()
+}
+
+/// Writes what differs between two captures.
+pub fn diff(captures: &Captures, filter: &mut Filter, arguments: &Arguments) -> anyhow::Result<()> {
+    let found = captures.len();
+    ensure!(
+        found == 2,
+        "found {found} captures to compare, expected two"
+    );
+    let path = arguments.output.as_deref();
+    let colour = path.is_none() && AutoStream::choice(&io::stdout()) != ColorChoice::Never;
+    let form = match (arguments.json, arguments.format()) {
+        (true, _) => Form::Json,
+        (false, Format::Html) => Form::Html,
+        (false, _) => Form::Text { colour },
+    };
+    let mut output = Output::create(path, arguments.manner())?;
+    let diff = Diff::new(captures, form, &mut output);
+    format::write_all(captures, filter, diff, colour)
         .with_context(|| format!("cannot write {}", output.what()))?;
     output.commit()
 }

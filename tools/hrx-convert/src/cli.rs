@@ -22,11 +22,11 @@ use crate::output::Manner;
 ///
 /// Several captures become one trace: a process each, aligned by the monotonic clock where they are of one boot, else by wall time.
 #[derive(Debug, Parser)]
-#[command(version, arg_required_else_help = true, after_help = AFTER_HELP)]
-#[command(group(ArgGroup::new("reported").args(["info", "summary"])))]
+#[command(version, arg_required_else_help = true, after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
+#[command(group(ArgGroup::new("reported").args(["info", "summary", "diff"])))]
 pub struct Arguments {
     /// The captures to read; of a directory, its *.hrxt files
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required_unless_present = "generate")]
     pub files: Vec<PathBuf>,
 
     /// Write to OUT instead of the standard output; it appears only once it is whole. Its name tells the format: .json, .pftrace, .jsonl, .csv, .html; .gz behind it compresses
@@ -45,15 +45,15 @@ pub struct Arguments {
     pub follow: bool,
 
     /// Say who recorded, how the capture ended, what is missing and what was running, instead of converting
-    #[arg(long, conflicts_with_all = ["format", "output", "check", "follow", "Selection"])]
+    #[arg(long, conflicts_with_all = ["format", "output", "check", "follow", "Selection"], help_heading = "Instead of converting")]
     pub info: bool,
 
-    /// With --info or --summary: as JSON
-    #[arg(long, requires = "reported")]
+    /// With --info, --summary or --diff: as JSON
+    #[arg(long, requires = "reported", help_heading = "Instead of converting")]
     pub json: bool,
 
     /// Say in one line, and by the exit code, whether the capture is intact, instead of converting
-    #[arg(long, conflicts_with_all = ["format", "output", "follow"])]
+    #[arg(long, conflicts_with_all = ["format", "output", "follow"], help_heading = "Instead of converting")]
     pub check: bool,
 
     #[command(flatten)]
@@ -83,7 +83,14 @@ pub enum Format {
     Seed,
 }
 
-const AFTER_HELP: &str = "\
+const EXAMPLES: &str = "\
+Examples:
+  hrx-convert --summary run.hrxt        what was running when it died, what was slow, what failed?
+  hrx-convert run.hrxt -o report.html   a page with a timeline, offline
+  hrx-convert run.hrxt -o run.json      for Perfetto, chrome://tracing and speedscope
+More of them, expectations and exit codes: --help";
+
+const LONG_EXAMPLES: &str = "\
 Examples:
   hrx-convert run.hrxt -o run.json        to open in a viewer
   hrx-convert run.hrxt -o run.json.gz     the same, compressed
@@ -92,6 +99,7 @@ Examples:
   hrx-convert run.hrxt --last 2s --lane compute,NPU --label 'gemm*' -o end.json
   hrx-convert --follow run.hrxt -o run.json
   hrx-convert --summary run.hrxt          what was running when it died, what was slow, what failed?
+  hrx-convert --diff A.hrxt B.hrxt        what became slower, and can that be told from chance?
   hrx-convert --info run.hrxt             who recorded, how it ended, what is missing
   hrx-convert --check run.hrxt && echo intact
   hrx-convert --check run.hrxt --lane NPU --expect 'count>=5' --expect failed=0 --expect 'p99<2ms'

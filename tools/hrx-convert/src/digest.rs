@@ -15,6 +15,8 @@ use crate::facts::{Exact, Facts};
 use crate::format::Outcome;
 use crate::statistics::{Figures, Label, Lane, Measures, Statistics};
 
+/// How exact they are.
+pub const PERCENTILES: &str = "at most 0.1 % above the exact value, never below";
 /// Steps of a histogram to a doubling of the duration.
 const STEPS: u32 = 4;
 
@@ -174,7 +176,7 @@ impl Gather {
         let each = captures.iter().zip(outcomes).zip(&figures);
         Ok(Document {
             measurement: MEASUREMENT,
-            percentiles: "at most 0.1 % above the exact value, never below",
+            percentiles: PERCENTILES,
             captures: each
                 .map(|((capture, outcome), figures)| {
                     Digest::new(capture, outcome, figures, histograms)
@@ -218,7 +220,7 @@ impl<'capture> Digest<'capture> {
                         Lane::Number(number) => Some(number),
                         Lane::Others => None,
                     },
-                    name: name_of(lane.lane),
+                    name: lane_text(lane.lane),
                     row: of.row(&lane.measures, lane.busy_ns, here.len()),
                     labels: lane
                         .labels
@@ -272,7 +274,7 @@ impl<'capture> Digest<'capture> {
                 .overlaps
                 .iter()
                 .map(|overlap| OverlapDigest {
-                    lanes: overlap.lanes.map(name_of),
+                    lanes: overlap.lanes.map(lane_text),
                     overlap_ns: Exact(overlap.shared_ns),
                     share_of_span: share(overlap.shared_ns, of.span_ns),
                     share_of_each: overlap
@@ -315,7 +317,7 @@ impl Whole<'_> {
             count: Exact(measures.count),
             failed: Exact(measures.failed),
             unfinished: Exact(unfinished as u64),
-            total_ns: exact(measures.total_ns),
+            total_ns: sum(measures.total_ns),
             mean_ns: measures.mean_ns().map(Exact),
             p50_ns: quantile(0.5),
             p90_ns: quantile(0.9),
@@ -323,7 +325,7 @@ impl Whole<'_> {
             max_ns: (measures.count > 0).then_some(Exact(measures.max_ns)),
             busy_ns: Exact(busy_ns),
             busy_share: share(busy_ns, self.span_ns),
-            copied_bytes: exact(measures.copied_bytes),
+            copied_bytes: sum(measures.copied_bytes),
             gigabytes_per_second: measures.gigabytes_per_second(),
         }
     }
@@ -362,7 +364,7 @@ impl Whole<'_> {
 }
 
 /// What a lane is called, or all those without figures of their own.
-fn name_of(lane: Lane) -> String {
+pub fn lane_text(lane: Lane) -> String {
     match lane {
         Lane::Number(number) => lane_name(number),
         Lane::Others => "other lanes".to_owned(),
@@ -380,7 +382,7 @@ fn is_of_label(region: &OpenRegion, label: Label, mut labels: impl Iterator<Item
 }
 
 /// A sum that may exceed what it is made of; the largest number there is stands for what exceeds it.
-fn exact(sum: u128) -> Exact {
+pub fn sum(sum: u128) -> Exact {
     Exact(u64::try_from(sum).unwrap_or(u64::MAX))
 }
 

@@ -8,6 +8,7 @@ mod chrome;
 mod cli;
 mod columns;
 mod copy_rates;
+mod diff;
 mod digest;
 mod expect;
 mod extras;
@@ -16,6 +17,7 @@ mod filter;
 mod flows;
 mod follow;
 mod format;
+mod generate;
 mod info;
 mod inputs;
 mod lanes;
@@ -41,6 +43,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
+use clap::CommandFactory;
 use hrx_trace_reader::{Report, Trace};
 
 use crate::captures::Captures;
@@ -72,6 +75,11 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> anyhow::Result<u8> {
+    if let Some(what) = arguments.answers.generate {
+        let text = generate::generate(what, Arguments::command())?;
+        print(&String::from_utf8_lossy(&text))?;
+        return Ok(0);
+    }
     let (files, mut failures) = inputs::find(&arguments.files);
     arguments.validate(&files);
     let newest = arguments.follow || arguments.selection.begins_late();
@@ -146,6 +154,9 @@ fn convert(arguments: &Arguments, mut captures: Captures) -> anyhow::Result<()> 
     let mut filter = Filter::new(&arguments.selection, &captures)?;
     if arguments.answers.summary {
         return answers::summary(&captures, &mut filter, arguments);
+    }
+    if arguments.answers.diff {
+        return answers::diff(&captures, &mut filter, arguments);
     }
     let mut output = Output::create(arguments.output.as_deref(), arguments.manner())?;
     let outcomes = write(arguments, &mut captures, &mut filter, &mut output)

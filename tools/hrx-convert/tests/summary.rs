@@ -367,3 +367,27 @@ fn expectations_are_met_or_the_figure_is_said() {
         assert_eq!(check(wrong).0, 2, "{wrong:?}");
     }
 }
+
+#[test]
+fn the_manual_page_and_the_completions_know_every_option() {
+    for what in ["man", "bash", "zsh", "fish"] {
+        let output = convert(&["--generate", what], Path::new("."));
+        assert!(output.status.success(), "{output:?}");
+        let text = stdout(&output).replace("\\-", "-");
+        for option in ["summary", "diff", "expect", "follow", "label"] {
+            assert!(text.contains(option), "{what} lacks --{option}");
+        }
+    }
+    assert_eq!(
+        convert(&["--generate", "powershell"], Path::new("."))
+            .status
+            .code(),
+        Some(2)
+    );
+    assert_eq!(
+        convert(&["--generate", "man", "run.hrxt"], Path::new("."))
+            .status
+            .code(),
+        Some(2)
+    );
+}

@@ -44,6 +44,13 @@ const SCRIPTS: [&str; 6] = [
     include_str!("page.js"),
 ];
 
+const DIFFERENCE_HTML: &str = include_str!("diff.html");
+const DIFFERENCE_SCRIPTS: [&str; 3] = [
+    include_str!("words.js"),
+    include_str!("tables.js"),
+    include_str!("diff.js"),
+];
+
 /// A region on the timeline.
 #[derive(Clone, Copy, Debug)]
 struct Region {
@@ -113,7 +120,9 @@ impl<Sink: Write> Writer for Page<Sink> {
                 layout,
             },
         };
-        write_page(&mut self.sink, &island, &packed)?;
+        let json = serde_json::to_string(&island)?;
+        let packed = BASE64_STANDARD.encode(packed);
+        fill(&mut self.sink, HTML, &SCRIPTS, &json, &packed)?;
         self.sink.flush()
     }
 }
@@ -167,28 +176,39 @@ fn as_event(open: &OpenRegion, last_ns: u64) -> Event {
     }
 }
 
+/// The page of `--diff`. `json` is a [`crate::diff`] document.
+pub fn write_difference(sink: &mut impl Write, json: &str) -> io::Result<()> {
+    fill(sink, DIFFERENCE_HTML, &DIFFERENCE_SCRIPTS, json, "")
+}
+
 /// Fills the page's places, each once, in their order: what is put into one is not looked at again.
-fn write_page(sink: &mut impl Write, island: &Island, packed: &[u8]) -> io::Result<()> {
-    let script = format!("'use strict';\n(() => {{\n{}}})();\n", SCRIPTS.join("\n"));
+fn fill(
+    sink: &mut impl Write,
+    mut page: &str,
+    scripts: &[&str],
+    json: &str,
+    packed: &str,
+) -> io::Result<()> {
+    let script = format!("'use strict';\n(() => {{\n{}}})();\n", scripts.join("\n"));
     let policy = format!(
         "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
         hash(&script),
         hash(STYLE)
     );
     // JSON has `<` only inside strings.
-    let json = serde_json::to_string(island)?.replace('<', "\\u003c");
-    let mut page = HTML;
+    let json = json.replace('<', "\\u003c");
     for (place, content) in [
         ("{{policy}}", policy.as_str()),
         ("{{style}}", STYLE),
         ("{{json}}", &json),
-        ("{{packed}}", &BASE64_STANDARD.encode(packed)),
+        ("{{packed}}", packed),
         ("{{script}}", &script),
     ] {
-        let (before, behind) = page.split_once(place).unwrap_or((page, ""));
-        sink.write_all(before.as_bytes())?;
-        sink.write_all(content.as_bytes())?;
-        page = behind;
+        if let Some((before, behind)) = page.split_once(place) {
+            sink.write_all(before.as_bytes())?;
+            sink.write_all(content.as_bytes())?;
+            page = behind;
+        }
     }
     sink.write_all(page.as_bytes())
 }

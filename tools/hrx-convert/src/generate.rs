@@ -1,0 +1,36 @@
+//! `--generate`: the manual page and the shells' completions, made of the command line itself, so that they cannot drift from it.
+
+use std::io;
+
+use clap::{Command, ValueEnum};
+use clap_complete::Shell;
+
+/// What to generate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Generated {
+    /// The manual page, in troff
+    Man,
+    /// Completions for bash
+    Bash,
+    /// Completions for zsh
+    Zsh,
+    /// Completions for fish
+    Fish,
+}
+
+/// The text. Made in memory: the generators do not expect a writer to fail.
+pub fn generate(what: Generated, mut command: Command) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let shell = match what {
+        Generated::Man => {
+            clap_mangen::Man::new(command).render(&mut text)?;
+            return Ok(text);
+        }
+        Generated::Bash => Shell::Bash,
+        Generated::Zsh => Shell::Zsh,
+        Generated::Fish => Shell::Fish,
+    };
+    let name = command.get_name().to_owned();
+    clap_complete::generate(shell, &mut command, name, &mut text);
+    Ok(text)
+}
