@@ -147,6 +147,21 @@ impl Tools {
         )
     }
 
+    /// What the page of `hrx-convert -o report.html` shows and does; `text` is what is looked for among the labels.
+    ///
+    /// # Panics
+    /// When the browser cannot be run.
+    #[must_use]
+    pub fn reports<P: AsRef<Path>>(&self, text: &str, files: &[P]) -> Vec<ReportPage> {
+        let files = files.iter().map(|file| file.as_ref().as_os_str());
+        let count = files.len();
+        self.run(
+            "report.js",
+            std::iter::once(OsStr::new(text)).chain(files),
+            count,
+        )
+    }
+
     /// Runs a script of `tests/viewers` and parses the line that it prints for each file.
     fn run<'a, T: DeserializeOwned>(
         &self,
@@ -496,4 +511,27 @@ pub struct SpeedscopeEvent {
     /// The slice's name and its args.
     pub name: String,
     pub at: f64,
+}
+
+/// What was seen of the page; `tests/viewers/report.js` says what each of these is.
+#[derive(Debug, Deserialize)]
+#[allow(missing_docs, reason = "the script's own words")]
+pub struct ReportPage {
+    pub requests: Vec<String>,
+    pub errors: Vec<String>,
+    pub painted_ms: f64,
+    pub title: String,
+    pub policy: String,
+    pub body: String,
+    pub elements: BTreeMap<String, u64>,
+    pub whole: String,
+    pub zoomed: String,
+    pub found: String,
+    pub selected: String,
+    pub related: String,
+    pub end: String,
+    pub label_in_sight: bool,
+    pub dark: String,
+    pub paper: String,
+    pub hostile: Option<Value>,
 }

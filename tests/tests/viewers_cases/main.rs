@@ -62,7 +62,7 @@ impl Converted {
 fn assert_trace_processor(expected: &[Expected], output: &Output, trace: &TpTrace) {
     assert_eq!(trace.faults(), [""; 0], "{}", output.what(expected));
     let view = match output.extension {
-        "pftrace" => PERFETTO,
+        "pftrace" | "pftrace.gz" => PERFETTO,
         _ => PERFETTO_OF_JSON,
     };
     let slices = shown::of_trace_processor(&trace.slices);

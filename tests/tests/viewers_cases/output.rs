@@ -15,7 +15,7 @@ use crate::case::{Arg, Case, Expected, Timeline};
 #[derive(Debug)]
 pub struct Output {
     pub name: &'static str,
-    /// Of the output's name.
+    /// Of the output's name, by which the command knows what to write.
     pub extension: &'static str,
     pub options: &'static [&'static str],
     /// How many captures go into one file.
@@ -32,35 +32,49 @@ pub struct Output {
     pub without: &'static [&'static str],
     /// Whether there are marks where the capture begins, what it lost and how it ended.
     pub marks: bool,
-    /// Whether a track with something unfinished has a mark at the last moment known.
-    pub last_moments: bool,
 }
 
 /// Perfetto reads them all.
 pub const OUTPUTS: &[Output] = &[
     JSON,
     JSON_BARE,
+    JSON_MERGED,
+    Output {
+        name: "json-compressed",
+        extension: "json.gz",
+        ..JSON
+    },
     NATIVE,
     Output {
-        name: "pftrace-bare",
-        options: &[
-            "--format=perfetto",
-            "--no-counters",
-            "--no-flows",
-            "--no-marks",
-        ],
+        name: "native-bare",
+        options: BARE,
         marks: false,
+        ..NATIVE
+    },
+    Output {
+        name: "native-merged-compressed",
+        extension: "pftrace.gz",
+        together: 4,
         ..NATIVE
     },
 ];
 
 /// What catapult reads too.
-pub const JSON_OUTPUTS: &[Output] = &[JSON, JSON_BARE];
+pub const JSON_OUTPUTS: &[Output] = &[JSON, JSON_BARE, JSON_MERGED];
+
+const BARE: &[&str] = &["--no-counters", "--no-flows", "--no-marks", "--no-colors"];
 
 const JSON_BARE: Output = Output {
     name: "json-bare",
-    options: &["--no-counters", "--no-flows", "--no-marks", "--no-colors"],
+    options: BARE,
     marks: false,
+    ..JSON
+};
+
+/// Of one process id all.
+const JSON_MERGED: Output = Output {
+    name: "json-merged",
+    together: 4,
     ..JSON
 };
 
@@ -81,19 +95,16 @@ pub const JSON: Output = Output {
     integer_max: 1 << 53,
     without: &[],
     marks: true,
-    last_moments: true,
 };
 
 const NATIVE: Output = Output {
-    name: "pftrace",
+    name: "native",
     extension: "pftrace",
-    options: &["--format=perfetto"],
     // Perfetto counts from the boot of the machine.
     epoch_ns: |identity| identity.epoch_boottime_ns,
     tolerance_ns: |_| 0,
     integer_max: i64::MAX as u64,
     without: &["lane", "sequence"],
-    last_moments: false,
     ..JSON
 };
 
@@ -112,6 +123,9 @@ impl Output {
             let shift_ns = index * STEP_NS;
             let mut capture = case.capture.clone();
             let identity = &mut capture.identity;
+            if self.together > 1 {
+                identity.process_id = origin.process_id;
+            }
             identity.epoch_monotonic_ns += shift_ns;
             identity.epoch_realtime_ns += shift_ns;
             identity.epoch_boottime_ns += shift_ns;

@@ -277,14 +277,10 @@ fn assert_marks(what: &str, process: &Expected, output: &Output, view: &View, sl
         marks.iter().partition(|mark| mark.name == LAST_MOMENT);
 
     let reaching: Vec<_> = last_moments.iter().map(|mark| mark.track).collect();
-    if output.last_moments {
-        let unfinished = regions.iter().filter(|slice| slice.duration_ns.is_none());
-        let unfinished: BTreeSet<_> = unfinished.map(|slice| slice.track).collect();
-        assert_eq!(reaching.len(), unfinished.len(), "{what}: one on each");
-        assert_eq!(BTreeSet::from_iter(reaching), unfinished, "{what}");
-    } else {
-        assert_eq!(reaching, [0; 0], "{what}");
-    }
+    let unfinished = regions.iter().filter(|slice| slice.duration_ns.is_none());
+    let unfinished: BTreeSet<_> = unfinished.map(|slice| slice.track).collect();
+    assert_eq!(reaching.len(), unfinished.len(), "{what}: one on each");
+    assert_eq!(BTreeSet::from_iter(reaching), unfinished, "{what}");
 
     if !output.marks {
         assert_eq!(of_capture.len(), 0, "{what}: {of_capture:?}");

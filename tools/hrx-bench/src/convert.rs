@@ -68,6 +68,9 @@ impl Captures {
     }
 }
 
+/// What makes hrx-convert write the regions alone, as the writers that it is compared with do.
+const PLAIN: [&str; 4] = ["--no-counters", "--no-flows", "--no-marks", "--no-colors"];
+
 fn compare(
     setup: &Setup,
     converter: &Converter,
@@ -83,9 +86,19 @@ fn compare(
             Box::new(|capture, out| Writer::Typed.start(capture, out)),
         ),
         (
-            "hrx-convert",
+            "hrx-convert, the same document",
+            large,
+            Box::new(|capture, out| converter.run(&PLAIN, capture, out)),
+        ),
+        (
+            "hrx-convert, with all it shows",
             large,
             Box::new(|capture, out| converter.run(&["--format", "chrome"], capture, out)),
+        ),
+        (
+            "hrx-convert --format perfetto",
+            large,
+            Box::new(|capture, out| converter.run(&["--format", "perfetto"], capture, out)),
         ),
         (
             "hrx-convert --format seed",

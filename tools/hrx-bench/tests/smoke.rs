@@ -142,7 +142,13 @@ fn convert_compares_writers_of_the_same_events() {
     // `convert` has built it beside the bench.
     let converter = Path::new(env!("CARGO_BIN_EXE_hrx-bench")).with_file_name("hrx-convert");
     let converted = Command::new(converter)
-        .arg(capture)
+        .args([
+            "--no-counters",
+            "--no-flows",
+            "--no-marks",
+            "--no-colors",
+            capture,
+        ])
         .output()
         .expect("it starts");
     let events = regions(&converted.stdout);

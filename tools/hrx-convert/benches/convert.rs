@@ -24,6 +24,9 @@ fn main() {
         println!("{EVENTS} events, {what}, to /dev/null:");
         for options in [
             &["--format", "chrome"][..],
+            &["--format", "perfetto"],
+            &["--format", "jsonl"],
+            &["--format", "csv"],
             &["--format", "seed"],
             &["--info"],
         ] {

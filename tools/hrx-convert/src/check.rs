@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use hrx_trace_reader::{Ending, Report, Trace};
+use hrx_trace_reader::{Ending, Report};
 
 use crate::words::{counted, ending_words, losses_text};
 
@@ -13,10 +13,8 @@ const WRITER_DIED: u8 = 3;
 const DAMAGED: u8 = 4;
 
 /// The verdict on each, and the worst.
-pub fn verdicts(read: &[(&Path, &Trace, Report)]) -> (String, u8) {
-    let verdicts = read
-        .iter()
-        .map(|(path, _, report)| verdict(&path.display(), report));
+pub fn verdicts<'read>(read: impl Iterator<Item = (&'read Path, &'read Report)>) -> (String, u8) {
+    let verdicts = read.map(|(path, report)| verdict(&path.display(), report));
     verdicts.fold((String::new(), 0), |(lines, worst), (line, code)| {
         (lines + &line, worst.max(code))
     })

@@ -5,8 +5,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, ValueEnum};
+use clap::{ArgGroup, CommandFactory, Parser, ValueEnum};
 
+use crate::answers::Answers;
 use crate::extras::Extras;
 use crate::filter::Selection;
 use crate::inputs::EXTENSION;
@@ -22,12 +23,13 @@ use crate::output::Manner;
 /// Several captures become one trace: a process each, aligned by the monotonic clock where they are of one boot, else by wall time.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true, after_help = AFTER_HELP)]
+#[command(group(ArgGroup::new("reported").args(["info", "summary"])))]
 pub struct Arguments {
     /// The captures to read; of a directory, its *.hrxt files
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 
-    /// Write to OUT instead of the standard output; it appears only once it is whole. Its name tells the format: .json, .pftrace, .jsonl, .csv; .gz behind it compresses
+    /// Write to OUT instead of the standard output; it appears only once it is whole. Its name tells the format: .json, .pftrace, .jsonl, .csv, .html; .gz behind it compresses
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
 
@@ -52,13 +54,16 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["format", "output", "check", "follow", "Selection"])]
     pub info: bool,
 
-    /// With --info: as JSON
-    #[arg(long, requires = "info")]
+    /// With --info or --summary: as JSON
+    #[arg(long, requires = "reported")]
     pub json: bool,
 
     /// Say in one line, and by the exit code, whether the capture is intact, instead of converting
-    #[arg(long, conflicts_with_all = ["format", "output", "follow", "Selection"])]
+    #[arg(long, conflicts_with_all = ["format", "output", "follow"])]
     pub check: bool,
+
+    #[command(flatten)]
+    pub answers: Answers,
 }
 
 /// What to write.
@@ -72,6 +77,8 @@ pub enum Format {
     Jsonl,
     /// The same columns as comma-separated values
     Csv,
+    /// A page for any browser, without a network: timeline, tables and pictures
+    Html,
     /// The document of the in-memory tracer, byte for byte, for scripts that read it; of one capture
     Seed,
 }
@@ -81,10 +88,24 @@ Examples:
   hrx-convert run.hrxt -o run.json        to open in a viewer
   hrx-convert run.hrxt -o run.json.gz     the same, compressed
   hrx-convert rank*.hrxt -o run.pftrace   all ranks on one timeline, in Perfetto's own format
+  hrx-convert run.hrxt -o report.html     a page: timeline, tables and pictures, offline
   hrx-convert run.hrxt --last 2s --lane compute,NPU --label 'gemm*' -o end.json
   hrx-convert --follow run.hrxt -o run.json
-  hrx-convert --info run.hrxt             what was running when it died?
+  hrx-convert --summary run.hrxt          what was running when it died, what was slow, what failed?
+  hrx-convert --info run.hrxt             who recorded, how it ended, what is missing
   hrx-convert --check run.hrxt && echo intact
+  hrx-convert --check run.hrxt --lane NPU --expect 'count>=5' --expect failed=0 --expect 'p99<2ms'
+
+Expectations (--expect):
+  lane=LANE, lane!=LANE     some region, or none, is of that lane: a name or a number
+  label=TEXT, label!=TEXT   some region, or none, has exactly that label
+  FIGURE RELATION VALUE     with = != < <= > >= and one of these figures:
+    count, failed, unfinished              regions that completed, failed, were running at the end
+    total, mean, p50, p90, p99, max, busy  times as 250ns, 10us, 1.5ms, 2s, 3m, 1h
+    bytes                                  bytes copied, as 4096, 4KiB, 2GB
+    overwritten, torn                      events that were lost, of the whole capture
+  They are about the events that the filters select, and every capture has to meet each of them.
+  A figure of no regions at all, such as their p99, meets none. Percentiles are rounded up by at most 0.1 %.
 
 Exit codes:
   0  done; with --check: intact, and finished or still recording
@@ -93,6 +114,7 @@ Exit codes:
   3  with --check: intact, but the writer died
   4  with --check: damaged, or with torn records
   5  of several files, some cannot be read; the others are done
+  6  with --check: an expectation is not met
 With --check and several files: the largest of their codes.";
 
 /// What the name of an output asks for.
@@ -114,6 +136,7 @@ impl Named {
             Some("pftrace" | "perfetto-trace") => Format::Perfetto,
             Some("jsonl" | "ndjson") => Format::Jsonl,
             Some("csv") => Format::Csv,
+            Some("html" | "htm") => Format::Html,
             _ => Format::Chrome,
         };
         Self { format, gzip }
@@ -126,6 +149,18 @@ impl Arguments {
         let arguments = Self::parse();
         if arguments.follow && arguments.format() == Format::Seed {
             leave("the document of the in-memory tracer begins with how many events were dropped, which --follow cannot know".into());
+        }
+        if arguments.check
+            && arguments.answers.expect.is_empty()
+            && !arguments.selection.is_everything()
+        {
+            leave(
+                "--check judges whole captures: filters select the events that --expect is about"
+                    .into(),
+            );
+        }
+        if arguments.follow && arguments.format() == Format::Html {
+            leave("the page is made of the whole capture, which --follow does not wait for".into());
         }
         arguments
     }
@@ -211,6 +246,7 @@ mod tests {
             ("jsonl", Format::Jsonl),
             ("ndjson", Format::Jsonl),
             ("csv", Format::Csv),
+            ("html", Format::Html),
         ] {
             assert_eq!(named(&format!("run.{end}")), (format, false));
             assert_eq!(named(&format!("run.{end}.gz")), (format, true));

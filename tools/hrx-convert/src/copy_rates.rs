@@ -104,12 +104,15 @@ impl Bins {
             let first = self.first.min(start_ns >> self.shift);
             let end = (self.first + self.bytes.len() as u64).max((last_ns >> self.shift) + 1);
             if end - first <= BINS as u64 {
+                let bins = (end - first) as usize;
                 let before = (self.first - first) as usize;
-                for list in [&mut self.bytes, &mut self.steps] {
-                    list.splice(..0, std::iter::repeat_n(0.0, before));
-                    list.resize((end - first) as usize, 0.0);
+                if bins > self.bytes.len() {
+                    for list in [&mut self.bytes, &mut self.steps] {
+                        list.resize(bins, 0.0);
+                        list.rotate_right(before);
+                    }
+                    self.first = first;
                 }
-                self.first = first;
                 return;
             }
             self.widen();

@@ -54,10 +54,22 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// Whether nothing is left out.
+    pub fn is_everything(&self) -> bool {
+        let named = !self.lane.is_empty() || !self.label.is_empty() || !self.correlation.is_empty();
+        let timed = self.from.is_some() || self.to.is_some() || self.last.is_some();
+        !named && !timed && !self.failed && self.min_duration.is_none()
+    }
+
     /// Whether the beginning of a capture may be left out: then it is not read.
     pub fn begins_late(&self) -> bool {
         self.from.is_some() || self.last.is_some()
     }
+}
+
+/// A length of time such as 1.5ms, in nanoseconds.
+pub fn duration_ns(text: &str) -> anyhow::Result<u64> {
+    text.parse().map(|Span(ns)| ns)
 }
 
 /// A length of time, in nanoseconds.

@@ -8,6 +8,7 @@ use std::io;
 
 use hrx_trace_reader::{Event, Report};
 
+use crate::ahead::read_ahead;
 use crate::captures::{Capture, Captures};
 use crate::filter::Filter;
 use crate::progress::Watched;
@@ -109,10 +110,12 @@ pub fn write_all(
     quiet: bool,
 ) -> io::Result<Vec<Outcome>> {
     let mut sieves = vec![Sieve::default(); captures.len()];
-    let mut events = captures.events(filter.since_ns());
-    for (index, event) in Watched::new(events.by_ref(), quiet) {
-        sieves[index].pass(filter, &mut writer, &captures[index], &event)?;
-    }
+    let (written, events) = read_ahead(captures.events(filter.since_ns()), |ahead| {
+        Watched::new(ahead, quiet).try_for_each(|(index, event)| {
+            sieves[index].pass(filter, &mut writer, &captures[index], &event)
+        })
+    });
+    written?;
     let outcomes: Vec<Outcome> = captures
         .iter()
         .zip(sieves)

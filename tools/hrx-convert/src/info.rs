@@ -9,7 +9,7 @@ use serde::Serialize;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::facts::{Facts, Open, Totals};
-use crate::words::{counted, duration_text, ending_words, span_ns};
+use crate::words::{account_text, counted, duration_text, ending_words, span_ns};
 
 /// No line is wider.
 const COLUMNS: usize = 100;
@@ -190,23 +190,7 @@ impl Page {
     }
 
     fn identity(&mut self, account: &Account) {
-        let mut identity = format!(
-            "{} claimed = {} recovered + {} overwritten + {} torn",
-            HumanCount(account.claimed),
-            HumanCount(account.recovered),
-            HumanCount(account.overwritten),
-            HumanCount(account.torn)
-        );
-        for (count, what) in [
-            (account.skipped, "of an unknown kind"),
-            (account.in_flight, "being written"),
-            (account.overtaken, "overtaken"),
-        ] {
-            if count > 0 {
-                identity += &format!(" + {} {what}", HumanCount(count));
-            }
-        }
-        self.line("events", &identity);
+        self.line("events", &account_text(account));
     }
 
     fn account(&mut self, report: &Report) {
@@ -231,7 +215,7 @@ impl Page {
 }
 
 /// Text that does to a terminal nothing but appear on it: no control characters, no reordering.
-fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for char in text.chars() {
         let reorders = matches!(char, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
@@ -245,7 +229,7 @@ fn printable(text: &str) -> String {
 }
 
 /// The beginning of the text that fits, with a sign if there is more.
-fn cut(text: &str, columns: usize) -> String {
+pub fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }
@@ -260,7 +244,7 @@ fn cut(text: &str, columns: usize) -> String {
 }
 
 /// Lines of at most that width, broken at spaces, and inside words where there is no other way.
-fn wrap(text: &str, columns: usize) -> Vec<String> {
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut width = 0;
     for word in text.split_inclusive(' ') {

@@ -2,11 +2,16 @@
 // The fuzzer brings its own.
 #![cfg_attr(fuzzing, no_main)]
 
+mod ahead;
+mod answers;
 mod captures;
 mod check;
 mod chrome;
 mod cli;
+mod columns;
 mod copy_rates;
+mod digest;
+mod expect;
 mod extras;
 mod facts;
 mod filter;
@@ -21,7 +26,11 @@ mod names;
 mod output;
 mod perfetto;
 mod progress;
+mod report;
 mod seed;
+mod statistics;
+mod summary;
+mod sweep;
 mod table;
 mod tids;
 mod words;
@@ -47,6 +56,7 @@ use crate::format::{Followed, Outcome};
 use crate::output::Output;
 use crate::perfetto::Perfetto;
 use crate::progress::Watched;
+use crate::report::Page;
 use crate::seed::Seed;
 use crate::table::{Csv, JsonLines};
 
@@ -88,7 +98,9 @@ fn run(arguments: &Arguments) -> anyhow::Result<u8> {
         return Err(last);
     }
     tell(&failures);
-    let code = if arguments.info || arguments.check {
+    let code = if !arguments.answers.expect.is_empty() {
+        answers::check(&Captures::new(traces), arguments)?
+    } else if arguments.info || arguments.check {
         inspect(arguments, &traces)?
     } else {
         convert(arguments, Captures::new(traces))?;
@@ -114,10 +126,16 @@ fn inspect(arguments: &Arguments, traces: &[(PathBuf, Trace)]) -> anyhow::Result
         .map(|(path, trace)| (path.as_path(), trace, read_through(trace)))
         .collect();
     let (text, code) = match (arguments.check, arguments.json) {
-        (true, _) => check::verdicts(&read),
+        (true, _) => check::verdicts(read.iter().map(|(path, _, report)| (*path, report))),
         (false, true) => (info::json(&read)?, 0),
         (false, false) => (info::text(&read), 0),
     };
+    print(&text)?;
+    Ok(code)
+}
+
+/// Text on the standard output. A script that checks need not read the verdict.
+fn print(text: &str) -> anyhow::Result<()> {
     match io::stdout()
         .write_all(text.as_bytes())
         .and_then(|()| io::stdout().flush())
@@ -125,13 +143,15 @@ fn inspect(arguments: &Arguments, traces: &[(PathBuf, Trace)]) -> anyhow::Result
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(error).context("cannot write the standard output")
         }
-        // A script that checks need not read the verdict.
-        _ => Ok(code),
+        _ => Ok(()),
     }
 }
 
 fn convert(arguments: &Arguments, mut captures: Captures) -> anyhow::Result<()> {
     let mut filter = Filter::new(&arguments.selection, &captures)?;
+    if arguments.answers.summary {
+        return answers::summary(&captures, &mut filter, arguments);
+    }
     let mut output = Output::create(arguments.output.as_deref(), arguments.manner())?;
     let outcomes = write(arguments, &mut captures, &mut filter, &mut output)
         .with_context(|| format!("cannot write {}", output.what()))?;
@@ -175,6 +195,10 @@ fn write(
         }
         Format::Jsonl => follow_or_write(follow, captures, filter, JsonLines::new(output), quiet),
         Format::Csv => follow_or_write(follow, captures, filter, Csv::new(output)?, quiet),
+        Format::Html => {
+            let writer = Page::new(captures, output);
+            format::write_all(captures, filter, writer, quiet)
+        }
         Format::Seed => {
             let writer = Seed::new(&captures[0], output)?;
             format::write_all(captures, filter, writer, quiet)

@@ -38,7 +38,7 @@ pub fn of(captures: &Captures, capture: &Capture, outcome: &Outcome) -> Vec<Mark
         _ => format!("begin: {overwritten} older events overwritten (host-observed)"),
     };
     let mut marks = vec![Mark {
-        at_ns: report.first_ns.unwrap_or_default(),
+        at_ns: report.first_ns.unwrap_or(capture.shift_ns),
         name: begin,
         args: json!({"overwritten": Exact(overwritten)}),
     }];

@@ -1,4 +1,4 @@
-//! Perfetto's own format: a protobuf of TrackEvent packets, a track for each lane and sub-lane under the track of the process.
+//! Perfetto's own format: a protobuf of TrackEvent packets, a track for each lane and sub-lane under the track of the capture.
 //!
 //! What Perfetto requires, and what holds here for every input:
 //! - times are whole nanoseconds of CLOCK_BOOTTIME, which Perfetto shows everything in: what it was when the timeline began, and what CLOCK_MONOTONIC
@@ -6,6 +6,7 @@
 //! - two regions of one track are apart or properly nested, in the order they are written too (see [`crate::lanes`]): an end closes the innermost
 //!   region, whichever was meant;
 //! - a region that never completed is a begin without an end;
+//! - the lanes' tracks are children of the track of the capture's marks, in the order of the lanes: under a process's own, Perfetto sorts by name;
 //! - integers above 2^63 - 1 are strings: Perfetto keeps integers in an i64, and would show -1;
 //! - the label "host-observed" is in every region's name and category and in the metadata; losses are marks and metadata.
 //!
@@ -115,6 +116,8 @@ pub struct Perfetto<Sink> {
     /// Filled up to `used`; there is always room for a region.
     chunk: Box<[u8]>,
     used: usize,
+    /// For a region's first packet, whose length stands before it.
+    body: Box<[u8]>,
     /// The timeline's zero on CLOCK_BOOTTIME.
     epoch_ns: u64,
     /// The last packet sequence.
@@ -208,6 +211,7 @@ impl<Sink: Write> Perfetto<Sink> {
             sink,
             chunk: vec![0; CHUNK_BYTES + REGION_BYTES_MAX].into(),
             used: 0,
+            body: vec![0; REGION_BYTES_MAX / 2].into(),
             epoch_ns,
             sequences: HEAD_SEQUENCE,
             known_words: 0,
@@ -256,18 +260,15 @@ impl<Sink: Write> Perfetto<Sink> {
                     pid: Some(i32::try_from(capture.pid).unwrap_or(i32::MAX)),
                     process_name: Some(format!("{} (host-observed)", capture.process_name())),
                 }),
+                ..TrackDescriptor::default()
+            })?;
+            perfetto.track(TrackDescriptor {
+                uuid: Some(marks_uuid),
+                parent_uuid: Some(uuid),
+                name: Some(marks::TRACK.to_owned()),
                 child_ordering: Some(EXPLICIT),
                 ..TrackDescriptor::default()
             })?;
-            if !extras.no_marks {
-                perfetto.track(TrackDescriptor {
-                    uuid: Some(marks_uuid),
-                    parent_uuid: Some(uuid),
-                    name: Some(marks::TRACK.to_owned()),
-                    sibling_order_rank: Some(0),
-                    ..TrackDescriptor::default()
-                })?;
-            }
         }
         Ok(perfetto)
     }
@@ -291,8 +292,7 @@ impl<Sink: Write> Writer for Perfetto<Sink> {
             rates.add(event.lane, start_ns, end_ns, event.copied_bytes);
         }
 
-        let mut begin = [0; REGION_BYTES_MAX / 2];
-        let mut body = begin.as_mut_slice();
+        let mut body = &mut *self.body;
         put_varint(&mut body, field::EVENT_TYPE, SLICE_BEGIN as u64);
         put_varint(&mut body, field::EVENT_CATEGORY_IIDS, CATEGORY_IID);
         match &name {
@@ -324,7 +324,7 @@ impl<Sink: Write> Writer for Perfetto<Sink> {
             body.put_u64_le(process.key ^ flow.chain);
         }
         let left = body.len();
-        let begin = &begin[..begin.len() - left];
+        let begin = &self.body[..self.body.len() - left];
         let mut end = [0; 2];
         put_varint(&mut end.as_mut_slice(), field::EVENT_TYPE, SLICE_END as u64);
 
@@ -460,7 +460,7 @@ impl<Sink: Write> Perfetto<Sink> {
     fn counters(&mut self, capture: &Capture) -> io::Result<()> {
         let process = &mut self.processes[capture.index];
         let rates = std::mem::take(&mut process.copy_rates);
-        let parent_uuid = process.uuid(TrackOf::Process);
+        let parent_uuid = process.uuid(TrackOf::Capture);
         for (lane, samples) in rates.samples() {
             let uuid = self.processes[capture.index].uuid(TrackOf::Rate(lane));
             self.track(TrackDescriptor {
@@ -511,7 +511,7 @@ impl<Sink: Write> Perfetto<Sink> {
         let sequence = self.sequences;
         let process = &mut self.processes[capture.index];
         let uuid = process.uuid(TrackOf::Lane(lane, sub_lane));
-        let parent_uuid = process.uuid(TrackOf::Process);
+        let parent_uuid = process.uuid(TrackOf::Capture);
         let mut of_end = Vec::new();
         put_varint(&mut of_end, field::PACKET_SEQUENCE_ID, sequence.into());
         let mut of_begin = of_end.clone();
@@ -736,35 +736,53 @@ fn put_bytes(out: &mut impl BufMut, field: u32, bytes: &[u8]) {
 /// An arg; as a string where Perfetto has no integer for it.
 #[inline]
 fn put_integer(out: &mut &mut [u8], arg: Arg, value: u64) {
-    const OF_NAME: usize = key_len(field::ANNOTATION_NAME_IID) + 1;
     if value <= i64::MAX as u64 {
-        let bytes = OF_NAME + key_len(field::ANNOTATION_UINT_VALUE) + encoded_len_varint(value);
-        put_annotation(out, arg, bytes);
-        put_varint(out, field::ANNOTATION_UINT_VALUE, value);
+        const KEY: u8 = key(field::ANNOTATION_UINT_VALUE, WireType::Varint);
+        put_annotation(out, arg, KEY, encoded_len_varint(value));
+        put_number(out, value);
     } else {
         let mut digits = itoa::Buffer::new();
         let digits = digits.format(value).as_bytes();
-        put_annotation(out, arg, OF_NAME + 2 + digits.len());
-        put_bytes(out, field::ANNOTATION_STRING_VALUE, digits);
+        const KEY: u8 = key(field::ANNOTATION_STRING_VALUE, WireType::LengthDelimited);
+        put_annotation(out, arg, KEY, 1 + digits.len());
+        encode_varint(digits.len() as u64, out);
+        out.put_slice(digits);
     }
 }
 
 #[inline]
 fn put_bool(out: &mut &mut [u8], arg: Arg, value: bool) {
-    put_annotation(out, arg, 4);
-    put_varint(out, field::ANNOTATION_BOOL_VALUE, value.into());
+    const KEY: u8 = key(field::ANNOTATION_BOOL_VALUE, WireType::Varint);
+    put_annotation(out, arg, KEY, 1);
+    out.put_u8(value.into());
 }
 
-/// The head of an annotation of so many bytes, its name among them.
+/// An annotation up to the key of its value, which takes so many bytes, fewer than a hundred.
 #[inline]
-fn put_annotation(out: &mut &mut [u8], arg: Arg, bytes: usize) {
-    encode_key(
-        field::EVENT_DEBUG_ANNOTATIONS,
-        WireType::LengthDelimited,
-        out,
-    );
-    encode_varint(bytes as u64, out);
-    put_varint(out, field::ANNOTATION_NAME_IID, arg as u64);
+fn put_annotation(out: &mut &mut [u8], arg: Arg, value_key: u8, value_bytes: usize) {
+    out.put_slice(&[
+        key(field::EVENT_DEBUG_ANNOTATIONS, WireType::LengthDelimited),
+        3 + value_bytes as u8,
+        key(field::ANNOTATION_NAME_IID, WireType::Varint),
+        arg as u8,
+        value_key,
+    ]);
+}
+
+/// The key of a field below 16, which is one byte.
+const fn key(field: u32, wire_type: WireType) -> u8 {
+    assert!(field < 16);
+    (field << 3) as u8 | wire_type as u8
+}
+
+/// A varint; most are short.
+#[inline]
+fn put_number(out: &mut &mut [u8], value: u64) {
+    if value < 0x80 {
+        out.put_u8(value as u8);
+    } else {
+        encode_varint(value, out);
+    }
 }
 
 /// A packet of a track's sequence, by the sequence's own clock or another.

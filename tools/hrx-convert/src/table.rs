@@ -304,4 +304,15 @@ mod tests {
             Some(COLUMNS.len())
         );
     }
+
+    #[test]
+    fn the_document_describes_these_columns() {
+        let document = include_str!("../../../spec/OUTPUT.md");
+        let described = document.lines().filter_map(|line| {
+            let (column, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
+            let _ = rest.split_once(" | ")?;
+            Some(column)
+        });
+        assert!(described.eq(COLUMNS));
+    }
 }

@@ -1,6 +1,6 @@
 //! What is said of a capture to people, in words: how it ended, what is missing, how long; the line that ends a conversion.
 
-use hrx_trace_reader::{Ending, Report};
+use hrx_trace_reader::{Account, Ending, Report};
 use indicatif::HumanCount;
 
 use crate::captures::{Alignment, Captures};
@@ -73,7 +73,7 @@ pub fn summary(outcome: &Outcome) -> String {
         line.push_str(&left_out);
     }
     let beside_torn = Report {
-        account: hrx_trace_reader::Account {
+        account: Account {
             torn: 0,
             ..*account
         },
@@ -176,6 +176,106 @@ pub fn duration_text(ns: u64) -> String {
     }
 }
 
+/// The identity of the account in words.
+pub fn account_text(account: &Account) -> String {
+    let mut identity = format!(
+        "{} claimed = {} recovered + {} overwritten + {} torn",
+        HumanCount(account.claimed),
+        HumanCount(account.recovered),
+        HumanCount(account.overwritten),
+        HumanCount(account.torn)
+    );
+    for (count, what) in [
+        (account.skipped, "of an unknown kind"),
+        (account.in_flight, "being written"),
+        (account.overtaken, "overtaken"),
+        (account.not_read, "not read"),
+    ] {
+        if count > 0 {
+            identity += &format!(" + {} {what}", HumanCount(count));
+        }
+    }
+    identity
+}
+
+/// A duration with three digits, in at most seven columns.
+pub fn short_text(ns: u64) -> String {
+    const DAY_NS: f64 = 86_400e9;
+    const YEAR_NS: f64 = 365.25 * DAY_NS;
+    let value = ns as f64;
+    let units = [
+        (1e3, "µs"),
+        (1e6, "ms"),
+        (1e9, "s"),
+        (3_600e9, "h"),
+        (DAY_NS, "d"),
+        (YEAR_NS, "y"),
+    ];
+    if ns < 1_000 {
+        return format!("{ns} ns");
+    }
+    for (index, (unit, name)) in units.iter().enumerate() {
+        // The next unit's turn comes where this one's three digits end.
+        let limit = match units.get(index + 1) {
+            Some((next, _)) if *next / unit == 1e3 => 999.5,
+            Some((next, _)) => (next / unit) - 0.5,
+            None => f64::INFINITY,
+        };
+        let amount = value / unit;
+        if amount < limit {
+            return format!("{} {name}", three_digits(amount));
+        }
+    }
+    String::new()
+}
+
+/// A count in at most so many columns.
+pub fn count_text(count: u64, columns: usize) -> String {
+    let whole = HumanCount(count).to_string();
+    if whole.len() <= columns {
+        return whole;
+    }
+    let amount = count as f64;
+    let (unit, name) = [
+        (1e6, "M"),
+        (1e9, "G"),
+        (1e12, "T"),
+        (1e15, "P"),
+        (1e18, "E"),
+    ]
+    .into_iter()
+    .find(|(unit, _)| amount / unit < 999.5)
+    .unwrap_or((1e18, "E"));
+    format!("{} {name}", three_digits(amount / unit))
+}
+
+/// GB/s with three digits.
+pub fn bandwidth_text(gigabytes_per_second: f64) -> String {
+    match gigabytes_per_second {
+        amount if amount > 0.0 && amount < 0.005 => "<0.01".to_owned(),
+        amount if amount >= 1e6 => format!("{amount:.2e}"),
+        amount => three_digits(amount),
+    }
+}
+
+/// A share, in at most six columns.
+pub fn percent_text(share: f64) -> String {
+    match share * 100.0 {
+        percent if percent > 0.0 && percent < 0.05 => "<0.1 %".to_owned(),
+        percent => format!("{percent:.1}%").replace('%', " %"),
+    }
+}
+
+/// 1.23, 12.3, 123, 1234.
+fn three_digits(amount: f64) -> String {
+    let decimals = match amount {
+        ..9.995 => 2,
+        ..99.95 => 1,
+        _ => 0,
+    };
+    format!("{amount:.decimals$}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,6 +290,37 @@ mod tests {
         assert_eq!(duration_text(3_723_000_000_000), "1:02:03 h");
         assert_eq!(duration_text(200 * 86_400_000_000_000), "200 d 0:00:00 h");
         assert_eq!(duration_text(u64::MAX), "213,503 d 23:34:33 h");
+    }
+
+    #[test]
+    fn short_durations() {
+        for (ns, text) in [
+            (0, "0 ns"),
+            (999, "999 ns"),
+            (1_000, "1.00 µs"),
+            (9_994, "9.99 µs"),
+            (9_996, "10.0 µs"),
+            (999_499, "999 µs"),
+            (999_500, "1.00 ms"),
+            (59_900_000_000, "59.9 s"),
+            (3_599_000_000_000, "3599 s"),
+            (3_600_000_000_000, "1.00 h"),
+            (86_400_000_000_000, "1.00 d"),
+            (u64::MAX, "585 y"),
+        ] {
+            assert_eq!(short_text(ns), text);
+        }
+    }
+
+    #[test]
+    fn short_counts_and_shares() {
+        assert_eq!(count_text(1_234_567, 10), "1,234,567");
+        assert_eq!(count_text(12_345_678_901, 10), "12.3 G");
+        assert_eq!(count_text(u64::MAX, 7), "18.4 E");
+        assert_eq!(percent_text(0.0), "0.0 %");
+        assert_eq!(percent_text(0.0001), "<0.1 %");
+        assert_eq!(percent_text(0.12345), "12.3 %");
+        assert_eq!(percent_text(1.0), "100.0 %");
     }
 
     #[test]

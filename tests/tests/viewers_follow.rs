@@ -1,0 +1,166 @@
+//! What Perfetto makes of a trace that is still being written, cut wherever it may be, and of several captures in one trace.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use hrx_trace_format::OpenRecord;
+use hrx_trace_tests::capture::{Capture, region, running};
+use hrx_trace_tests::programs::PROGRAMS;
+use hrx_trace_tests::viewers::{Tools, TpTrace};
+
+/// How a region begins.
+const REGION: &str = r#"{"ph":"X","cat":"hrx.host-observed""#;
+
+fn convert(folder: &Path, arguments: &[&str]) {
+    let output = Command::new(&PROGRAMS.convert)
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .expect("hrx-convert starts");
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{complaint}");
+}
+
+/// A dozen regions on two lanes and one that runs, of a process with the id 1.
+fn capture(rank: u64) -> Capture {
+    let mut capture = Capture::new(16).attributes(&format!("rank={rank}\n"));
+    capture.identity.process_id = 1;
+    capture.identity.capture_id = [rank as u8; 16];
+    capture.identity.epoch_monotonic_ns += 100 * rank;
+    let gemm = capture.label("gemm \"🚀\"");
+    for i in 0..12 {
+        capture.record(hrx_trace_format::Record {
+            label_id: gemm,
+            correlation_id: i + 1,
+            copied_bytes: 100,
+            ..region(i as u32 % 2, 1_000 * i, 1_500)
+        });
+    }
+    capture.open(
+        0,
+        OpenRecord {
+            label_id: gemm,
+            ..running(0, 20_000)
+        },
+    );
+    capture
+}
+
+/// The regions that ended: process, track, start, duration.
+fn regions(trace: &TpTrace) -> Vec<(i64, i64, i64, i64)> {
+    let regions = trace.slices.iter().filter(|slice| {
+        slice.category.as_deref() == Some("hrx.host-observed") && slice.dur_ns >= 0
+    });
+    regions
+        .map(|slice| {
+            let pid = slice.pid.unwrap_or_default();
+            (pid, slice.track_id, slice.ts_ns, slice.dur_ns)
+        })
+        .collect()
+}
+
+/// The bug to exclude: an object that is cut is refused, and what was recorded until then cannot be seen before the end.
+#[test]
+fn a_followed_trace_opens_wherever_it_is_cut() {
+    let Some(tools) = Tools::trace_processor() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    capture(0).write(folder.path(), "run.hrxt");
+    convert(folder.path(), &["--follow", "run.hrxt", "-o", "run.json"]);
+    convert(
+        folder.path(),
+        &["--follow", "run.hrxt", "-o", "run.pftrace"],
+    );
+    let whole = fs::read(folder.path().join("run.json")).expect("the trace");
+    let text = std::str::from_utf8(&whole).expect("UTF-8");
+    // At every kind of place: within a name, a number, a key, an escape, a character, between events, behind a comma.
+    let events: Vec<usize> = text.match_indices(REGION).map(|at| at.0).collect();
+    let within = events[5]..events[6];
+    let cuts = within
+        .step_by(3)
+        .chain([events[0], whole.len() - 2, whole.len()]);
+    let files: Vec<PathBuf> = cuts
+        .map(|cut| {
+            let path = folder.path().join(format!("cut-{cut}.json"));
+            fs::write(&path, &whole[..cut]).expect("a file");
+            path
+        })
+        .collect();
+    for (file, trace) in files.iter().zip(tools.trace_processors(&files)) {
+        assert_eq!(trace.error, None, "{}", file.display());
+        let bytes = fs::read(file).expect("the cut");
+        let so_far = String::from_utf8_lossy(&bytes).matches(REGION).count();
+        // The one that is being written may be missing.
+        let seen = regions(&trace).len();
+        let is_whole = bytes.len() + 2 >= whole.len();
+        assert!(
+            seen == so_far || (!is_whole && seen + 1 == so_far),
+            "{}: {seen} of {so_far}",
+            file.display()
+        );
+        if is_whole {
+            assert!(trace.stats.is_empty(), "{:?}", trace.stats);
+        }
+    }
+    let native = fs::read(folder.path().join("run.pftrace")).expect("the trace");
+    let cuts: Vec<PathBuf> = (native.len() / 2..native.len())
+        .step_by(37)
+        .map(|cut| {
+            let path = folder.path().join(format!("cut-{cut}.pftrace"));
+            fs::write(&path, &native[..cut]).expect("a file");
+            path
+        })
+        .collect();
+    for (file, trace) in cuts.iter().zip(tools.trace_processors(&cuts)) {
+        assert_eq!(trace.error, None, "{}", file.display());
+        assert!(!regions(&trace).is_empty(), "{}", file.display());
+    }
+}
+
+/// Process ids are all 1, as in containers, and tids are equal: no region may come to the wrong process, and none vanish.
+#[test]
+fn captures_of_containers_stay_apart() {
+    let Some(tools) = Tools::trace_processor() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    for rank in 0..3 {
+        capture(rank).write(folder.path(), &format!("{rank}.hrxt"));
+    }
+    let files = ["json", "json.gz", "pftrace", "pftrace.gz"].map(|end| {
+        let name = format!("all.{end}");
+        convert(folder.path(), &["0.hrxt", "1.hrxt", "2.hrxt", "-o", &name]);
+        folder.path().join(name)
+    });
+    for (file, trace) in files.iter().zip(tools.trace_processors(&files)) {
+        assert_eq!(trace.error, None, "{}", file.display());
+        assert!(trace.stats.is_empty(), "{:?}", trace.stats);
+        let mut starts: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+        let mut tracks: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
+        for (pid, track, start_ns, duration_ns) in regions(&trace) {
+            assert_eq!(duration_ns, 1_500);
+            starts.entry(pid).or_default().push(start_ns);
+            tracks.entry(track).or_default().insert(pid);
+        }
+        assert_eq!(starts.len(), 3, "{}", file.display());
+        assert!(tracks.values().all(|pids| pids.len() == 1), "{tracks:?}");
+        let zero = starts[&1][0];
+        let names: BTreeMap<i64, String> = trace
+            .slices
+            .iter()
+            .filter_map(|slice| Some((slice.pid?, slice.process_name.clone()?)))
+            .collect();
+        for (pid, starts) in starts {
+            let rank: i64 = (0..3)
+                .find(|rank| names[&pid].contains(&format!("rank={rank}")))
+                .expect("a rank");
+            let expected: Vec<i64> = (0..12).map(|i| zero + 100 * rank + 1_000 * i).collect();
+            assert_eq!(starts, expected, "{}: rank {rank}", file.display());
+        }
+        let unfinished = trace.slices.iter().filter(|slice| slice.dur_ns == -1);
+        assert_eq!(unfinished.count(), 3, "{}", file.display());
+    }
+}

@@ -1,0 +1,140 @@
+// The regions, unpacked into typed arrays: one number of each region in each. How they are packed stands in pack.rs.
+
+const FAILED = 1, SATURATED = 2, UNFINISHED = 4;
+
+/** The bytes of the packed island. */
+async function unpack() {
+  const text = byId('packed').textContent;
+  byId('packed').remove();
+  const bytes = Uint8Array.fromBase64?.(text) ?? fromBase64(text);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** For browsers from before 2025. */
+function fromBase64(text) {
+  const chars = atob(text), bytes = new Uint8Array(chars.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = chars.charCodeAt(i);
+  return bytes;
+}
+
+/** Reads a column of varints. Numbers beyond 2^53 are rounded in the array, and exact in its `large`. */
+function column(bytes, at, into) {
+  into.large = new Map();
+  for (let i = 0; i < into.length; i++) {
+    let byte = bytes[at++];
+    if (byte < 128) {
+      into[i] = byte;
+      continue;
+    }
+    const from = at - 1;
+    let value = byte & 127, scale = 128;
+    do {
+      byte = bytes[at++];
+      value += (byte & 127) * scale;
+      scale *= 128;
+    } while (byte >= 128);
+    into[i] = value;
+    if (value > Number.MAX_SAFE_INTEGER) into.large.set(i, largeVarint(bytes, from));
+  }
+  return into;
+}
+
+function largeVarint(bytes, at) {
+  let value = 0n, shift = 0n;
+  for (let byte = 128; byte >= 128; shift += 7n) {
+    byte = bytes[at++];
+    value |= BigInt(byte & 127) << shift;
+  }
+  return value;
+}
+
+/** The value of a column, exact. */
+const exactly = (values, i) => values.large?.get(i) ?? values[i];
+
+/** Everything that is known of the regions. Times count from `base`. */
+class Regions {
+  constructor(layout, bytes) {
+    const { count } = layout;
+    const kinds = {
+      start: Float64Array, duration: Float64Array, group: Uint32Array, row: Uint8Array, bytes: Float64Array, correlation: Float64Array,
+      thread: Uint32Array, flags: Uint8Array, status: Uint32Array, ring: Uint16Array, sequence: Float64Array,
+    };
+    let at = 0;
+    for (const [name, size] of layout.columns) {
+      this[name] = column(bytes, at, new kinds[name](count));
+      at += size;
+    }
+    this.count = count;
+    this.layout = layout;
+    this.base = Number(layout.base_ns);
+    this.end = new Float64Array(count);
+    for (let i = 0, start = 0; i < count; i++) {
+      start += this.start[i];
+      this.start[i] = start;
+      this.end[i] = start + this.duration[i];
+    }
+    this.#sortIntoRows();
+  }
+
+  /** Rows of all lanes below each other. `order` holds the regions row by row, and from `from[row]` on those of a row. */
+  #sortIntoRows() {
+    const { lanes, groups } = this.layout;
+    this.firstRow = [];
+    this.laneOfRow = [];
+    lanes.forEach((lane, index) => {
+      this.firstRow.push(this.laneOfRow.length);
+      for (let row = 0; row < lane.rows; row++) this.laneOfRow.push(index);
+    });
+    const rows = this.laneOfRow.length;
+    const groupRow = groups.map(([lane]) => this.firstRow[lane]);
+    this.from = new Uint32Array(rows + 1);
+    this.absoluteRow = new Uint32Array(this.count);
+    for (let i = 0; i < this.count; i++) {
+      const row = groupRow[this.group[i]] + this.row[i];
+      this.absoluteRow[i] = row;
+      this.from[row + 1]++;
+    }
+    for (let row = 0; row < rows; row++) this.from[row + 1] += this.from[row];
+    const next = this.from.slice();
+    this.order = new Uint32Array(this.count);
+    this.place = new Uint32Array(this.count);
+    for (let i = 0; i < this.count; i++) {
+      const place = next[this.absoluteRow[i]]++;
+      this.order[place] = i;
+      this.place[i] = place;
+    }
+    // Sums up to each place, so that any stretch of a row is summed up by one subtraction.
+    this.busyBefore = new Float64Array(this.count + 1);
+    this.failedBefore = new Uint32Array(this.count + 1);
+    for (let place = 0; place < this.count; place++) {
+      const i = this.order[place];
+      this.busyBefore[place + 1] = this.busyBefore[place] + this.duration[i];
+      this.failedBefore[place + 1] = this.failedBefore[place] + (this.flags[i] & FAILED);
+    }
+  }
+
+  /** The first place in [low, high) whose region ends after `time`. */
+  endsAfter(time, low, high) {
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.end[this.order[middle]] > time) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  /** The first place in [low, high) whose region begins at `time` or later. */
+  beginsFrom(time, low, high) {
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.start[this.order[middle]] >= time) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  laneOf(i) { return this.layout.lanes[this.layout.groups[this.group[i]][0]]; }
+
+  labelOf(i) { return this.layout.labels[this.layout.groups[this.group[i]][1]]; }
+}

@@ -1,0 +1,98 @@
+// The tables of the summary: the same figures as `hrx-convert --summary`.
+
+/** A table. A heading that begins with "<" is of a column of text. */
+function table(headings, rows) {
+  const text = headings.map((heading) => heading.startsWith('<'));
+  const cell = (name, content, column) => element(name, text[column] ? { class: 'text' } : {}, content);
+  const head = element('tr', {}, ...headings.map((heading, column) => {
+    const made = cell('th', heading.replace('<', ''), column);
+    made.scope = 'col';
+    return made;
+  }));
+  const body = rows.map(({ kind = '', cells }) => element('tr', kind ? { class: kind } : {}, ...cells.map((content, column) => cell('td', content, column))));
+  return element('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': 'Table' }, element('table', {}, element('thead', {}, head), element('tbody', {}, ...body)));
+}
+
+const inner = (text) => element('span', { class: 'inner' }, text);
+const time = (ns) => ns === null ? '-' : shortTime(ns);
+
+/** How a capture ended, in the words of the summary. */
+function endingHead(capture) {
+  const words = { 'writer-died': 'the writer died', finished: 'finished', live: 'still recording' };
+  const when = capture.ended ? ` at ${capture.ended.replace('T', ' ').replace(/\.(\d{3})\d*Z$/, '.$1 UTC')}` : '';
+  const after = shortTime(Number(capture.last_ns) - Number(capture.shift_ns));
+  const { count, failed, unfinished, busy_share: busy } = capture.regions;
+  const attributes = Object.entries(capture.attributes).map(([key, value]) => `, ${key}=${value}`).join('');
+  return [
+    element('h1', {}, printable(capture.file)),
+    element('p', { class: `ending ${capture.ending === 'writer-died' ? 'bad' : 'good'}` }, `${words[capture.ending]}${when}, ${after} after it began`),
+    element('p', {}, printable(`${capture.program || 'unnamed program'}, process ${capture.pid} on ${capture.host || 'an unnamed host'}${attributes}`)),
+    element('p', {}, `${plural(count, 'region')}, ${grouped(failed)} failed, ${grouped(unfinished)} unfinished, over ${shortTime(capture.span_ns)}${busy === null ? '' : `, at least one running ${percent(busy)} of it`}`),
+  ];
+}
+
+function regionRows(regions, when, find) {
+  return regions.map((region) => ({
+    kind: region.failed ? 'bad' : '',
+    cells: [
+      region.lane_name, printable(region.label), shortTime(region.duration_ns), when(region), Number(region.copied_bytes) ? byteText(region.copied_bytes) : '',
+      Number(region.correlation_id) ? String(region.correlation_id) : '', region.failed ? `failed: ${region.status}` : '', find(region),
+    ],
+  }));
+}
+
+/** The sections of a capture. `find` makes the button that leads to a region on the timeline. */
+function sections(capture, find) {
+  const open = capture.open_regions.map((region) => ({
+    kind: 'bad',
+    cells: [
+      region.lane_name, printable(region.label), shortTime(region.running_ns), shortTime(region.start_ns), Number(region.copied_bytes) ? byteText(region.copied_bytes) : '',
+      Number(region.correlation_id) ? String(region.correlation_id) : '', String(region.thread_id), find({ ...region, unfinished: true }),
+    ],
+  }));
+  const before = (region) => Number(region.before_the_end_ns) ? `${shortTime(region.before_the_end_ns)} before` : 'at the end';
+  const figures = (name, kind, row) => ({
+    kind, cells: [name, grouped(row.count), grouped(row.failed), row.busy_share === null ? '-' : percent(row.busy_share), shortTime(row.total_ns), time(row.mean_ns), time(row.p50_ns), time(row.p90_ns), time(row.p99_ns), time(row.max_ns)],
+  });
+  const copies = (name, kind, row) => Number(row.copied_bytes) ? [{ kind, cells: [name, byteText(row.copied_bytes), bandwidth(row.gigabytes_per_second)] }] : [];
+  const eachLane = (of) => capture.lanes.flatMap((lane) => [of(lane.name, 'lane', lane), ...lane.labels.map((label) => of(inner(printable(label.label)), Number(label.failed) ? 'bad' : '', label))]).flat();
+  const overlaps = capture.overlaps.filter((overlap) => Number(overlap.overlap_ns)).sort((one, other) => Number(other.overlap_ns) - Number(one.overlap_ns));
+  const gaps = capture.lanes.flatMap((lane) => lane.gaps.map((gap) => ({ cells: [lane.name, shortTime(gap.duration_ns), shortTime(gap.start_ns), gap.to_the_end ? 'to the end' : ''] })));
+  const { account } = capture;
+  const since = Number(capture.complete_since_ns);
+  const lost = [
+    [account.torn, 'torn'], [account.skipped, 'of a kind unknown to this version'], [account.in_flight, 'being written as the file was read'], [account.overtaken, 'overtaken by the writer as the file was read'],
+    [account.rejected, 'rejected, begun before the capture'], [account.open_refused, 'not shown while running, the open table being full'], [account.open_torn, 'torn in the open table'], [account.labels_refused, 'without its label, the label table being full'],
+  ].filter(([count]) => Number(count)).map(([count, what]) => `${grouped(count)} ${what}`);
+  const title = (text) => element('h2', {}, text);
+  const regionHeads = (when) => ['<Lane', '<Label', 'Took', when, 'Bytes', 'Correlation', '<', ''];
+  return [
+    title('Running at the end'),
+    open.length ? table(['<Lane', '<Label', 'For', 'Since', 'Bytes', 'Correlation', 'Thread', ''], open) : element('p', {}, 'Nothing.'),
+    title('Last before the end, on each lane'),
+    table(regionHeads('Ended'), regionRows(capture.lanes.flatMap((lane) => lane.last.toReversed()), before, find)),
+    ...(capture.failures.length ? [
+      title('Failed, the last first'), table(regionHeads('Began'), regionRows(capture.failures.toReversed(), (region) => shortTime(region.start_ns), find)),
+      element('p', { class: 'quiet' }, `${grouped(capture.failures.length)} of ${grouped(capture.regions.failed)} that failed.`),
+    ] : []),
+    title('Regions, by lane and label'),
+    table(['<', 'Count', 'Failed', 'Busy', 'Total', 'Mean', 'p50', 'p90', 'p99', 'Max'], eachLane(figures)),
+    element('p', { class: 'quiet' }, 'Busy: share of the span with at least one running. Percentiles at most 0.1 % above the exact ones. Host-observed.'),
+    title('Copies'),
+    table(['<', 'Bytes', 'GB/s'], eachLane(copies)),
+    element('p', { class: 'quiet' }, 'GB/s: bytes by the time of the regions that copied any; 1 GB = 10^9 bytes.'),
+    title('Overlap of lanes'),
+    overlaps.length
+      ? table(['<', 'Time', 'Of the span', 'Of the first', 'Of the second'], overlaps.map((overlap) => ({ cells: [overlap.lanes.join(' and '), shortTime(overlap.overlap_ns), percent(overlap.share_of_span), ...overlap.share_of_each.map(percent)] })))
+      : element('p', {}, 'No two lanes were busy at once.'),
+    title('Longest gaps, with nothing running on the lane'),
+    gaps.length ? table(['<Lane', 'Gap', 'From', '<'], gaps) : element('p', {}, 'None.'),
+    title('Slowest'),
+    table(regionHeads('Began'), regionRows(capture.slowest, (region) => shortTime(region.start_ns), find)),
+    title('What is missing'),
+    element('p', {}, `${grouped(account.claimed)} claimed = ${grouped(account.recovered)} recovered + ${grouped(account.overwritten)} overwritten + ${grouped(account.torn)} torn + ${grouped(account.skipped)} of an unknown kind + ${grouped(account.in_flight)} being written + ${grouped(account.overtaken)} overtaken`),
+    element('p', {}, since ? `Complete for all that ended after ${shortTime(since)}: the last ${shortTime(Number(capture.last_ns) - since)} of ${shortTime(capture.span_ns)}.` : 'Complete from the start: nothing was overwritten.'),
+    element('p', lost.length ? { class: 'bad' } : {}, lost.length ? `Losses: ${lost.join('; ')}.` : 'No other losses.'),
+    ...capture.damages.map((damage) => element('p', { class: 'bad' }, printable(`At offset ${damage.offset}: ${damage.what}`))),
+  ];
+}

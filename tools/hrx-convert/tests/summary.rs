@@ -1,0 +1,369 @@
+//! The figures of `--summary`, each against a naive computation in another language from another reader's events; and the text.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use hrx_trace_format::{Geometry, OpenRecord, Record};
+use hrx_trace_tests::capture::{Capture, region, running};
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
+
+const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/vectors");
+const NAIVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/naive_summary.py");
+
+fn convert(arguments: &[&str], folder: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_hrx-convert"))
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("CLICOLOR_FORCE")
+        .output()
+        .expect("the command")
+}
+
+fn stdout(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).expect("UTF-8")
+}
+
+/// The same figures by `naive_summary.py`.
+fn naive(files: &[PathBuf]) -> Vec<Value> {
+    let output = Command::new("python3")
+        .arg(NAIVE)
+        .args(files)
+        .output()
+        .expect("python3");
+    assert!(output.status.success(), "{output:?}");
+    stdout(&output)
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect()
+}
+
+/// Numbers beyond 2^53 are strings in the command's JSON.
+fn integer(value: &Value) -> Option<u64> {
+    value
+        .as_u64()
+        .or_else(|| value.as_str().and_then(|text| text.parse().ok()))
+}
+
+/// Everything that is expected is there, and equal: percentiles up to their precision, labels whatever their order.
+fn assert_says(found: &Value, expected: &Value, at: &str) {
+    match expected {
+        Value::Object(members) if at.ends_with("/labels") => {
+            let labels = found.as_array().expect(at);
+            assert_eq!(labels.len(), members.len(), "{at}");
+            for label in labels {
+                let id = label["label_id"].to_string();
+                assert_says(label, &members[&id], &format!("{at}/{id}"));
+            }
+            let totals: Vec<_> = labels
+                .iter()
+                .map(|label| std::cmp::Reverse(integer(&label["total_ns"])))
+                .collect();
+            assert!(totals.is_sorted(), "{at}: {totals:?}");
+        }
+        Value::Object(members) => {
+            for (key, value) in members {
+                assert_says(&found[key], value, &format!("{at}/{key}"));
+            }
+        }
+        Value::Array(items) => {
+            assert_eq!(found.as_array().map(Vec::len), Some(items.len()), "{at}");
+            for (index, item) in items.iter().enumerate() {
+                assert_says(&found[index], item, &format!("{at}/{index}"));
+            }
+        }
+        Value::Number(number) if number.is_f64() => {
+            let (found, expected) = (found.as_f64().expect(at), number.as_f64().expect(at));
+            assert!(
+                (found - expected).abs() <= expected.abs() * 1e-12,
+                "{at}: {found}, {expected}"
+            );
+        }
+        Value::Number(_) if at.contains("/p50") || at.contains("/p90") || at.contains("/p99") => {
+            let (found, exact) = (integer(found).expect(at), integer(expected).expect(at));
+            assert!(
+                exact <= found && found <= exact.saturating_add(exact / 1_000),
+                "{at}: {found}, {exact}"
+            );
+        }
+        Value::Number(_) => assert_eq!(integer(found), integer(expected), "{at}"),
+        other => assert_eq!(found, other, "{at}"),
+    }
+}
+
+fn assert_as_naive(files: &[PathBuf], folder: &Path) {
+    for (file, expected) in files.iter().zip(naive(files)) {
+        let file = file.display().to_string();
+        let output = convert(&["--summary", "--json", &file], folder);
+        assert!(output.status.success(), "{file}: {output:?}");
+        let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_says(&document["captures"][0], &expected, &file);
+    }
+}
+
+/// A stream of numbers that is the same each time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 33) % limit
+    }
+}
+
+/// Overlaps of every kind, several rings, gaps, failures, copies, overwritten events, running regions; durations over six decades.
+fn busy(seed: u64, events: u64, ring_count: u32) -> Capture {
+    let mut numbers = Numbers(seed);
+    let mut capture = Capture::with(Geometry {
+        capacity: 4_000,
+        ring_count,
+        ..Geometry::new(1)
+    });
+    let labels: Vec<u32> = (0..7)
+        .map(|i| capture.label(&format!("kernel {i}")))
+        .collect();
+    let mut end_ns = 10_000_000;
+    for i in 0..events {
+        end_ns += numbers.below(2_000) * numbers.below(3);
+        let magnitude = numbers.below(7) as u32;
+        let duration_ns = numbers.below(10u64.pow(magnitude) + 1);
+        let ring = numbers.below(ring_count.into()) as u32;
+        capture.record_in(
+            ring,
+            Record {
+                // Not quite in the order of completion.
+                start_ns: end_ns - duration_ns - numbers.below(500),
+                duration_ns,
+                lane: numbers.below(6) as u32,
+                label_id: labels[numbers.below(7) as usize],
+                copied_bytes: numbers.below(2) * numbers.below(1 << 20),
+                flags: u8::from(numbers.below(50) == 0),
+                status: 5,
+                correlation_id: i,
+                ..region(0, 0, 0)
+            },
+        );
+    }
+    for slot in 0..3 {
+        capture.open(
+            slot,
+            OpenRecord {
+                label_id: labels[slot as usize],
+                ..running(slot + 4, end_ns - 30_000)
+            },
+        );
+    }
+    capture
+}
+
+#[test]
+fn every_figure_is_as_computed_naively() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let files: Vec<PathBuf> = (0..4)
+        .map(|seed| {
+            let name = format!("{seed}.hrxt");
+            busy(seed, 3_000 + seed * 3_000, 1 + seed as u32 % 3).write(folder.path(), &name);
+            folder.path().join(name)
+        })
+        .collect();
+    assert_as_naive(&files, folder.path());
+}
+
+#[test]
+fn every_figure_of_every_vector_is_as_computed_naively() {
+    let mut files: Vec<PathBuf> = ["valid", "torn"]
+        .iter()
+        .flat_map(|kind| fs::read_dir(Path::new(VECTORS).join(kind)).expect("vectors"))
+        .map(|entry| entry.expect("a vector").path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "hrxt")
+        })
+        .collect();
+    files.sort();
+    assert!(files.len() > 30);
+    assert_as_naive(&files, Path::new("."));
+}
+
+/// A GPU job that hung in its third kernel.
+fn hung() -> Capture {
+    let mut capture = Capture::new(8).attributes("rank=3\n");
+    let (gemm, copy) = (capture.label("gemm"), capture.label("copy \u{1b}[31m大"));
+    for i in 0..3 {
+        let at_ns = i * 1_000_000;
+        capture.record(Record {
+            label_id: copy,
+            copied_bytes: 4 << 20,
+            correlation_id: i + 1,
+            ..region(0, at_ns, 500_000)
+        });
+        if i < 2 {
+            capture.record(Record {
+                label_id: gemm,
+                correlation_id: i + 1,
+                flags: i as u8,
+                status: 7 * i as u32,
+                ..region(1, at_ns + 400_000, 800_000)
+            });
+        }
+    }
+    capture.open(
+        0,
+        OpenRecord {
+            label_id: gemm,
+            correlation_id: 3,
+            ..running(1, 2_400_000)
+        },
+    );
+    capture.tear();
+    capture
+}
+
+const HUNG: &str = include_str!("summary_hung.txt");
+
+#[test]
+fn the_text_of_a_job_that_hung() {
+    let folder = tempfile::tempdir().expect("a folder");
+    hung().write(folder.path(), "run.hrxt");
+    let output = convert(&["--summary", "run.hrxt"], folder.path());
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(stdout(&output), HUNG);
+}
+
+#[test]
+fn no_line_is_wider_than_100_columns() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut wide = Capture::new(64);
+    let label = wide.label(&"large kernel 大 ".repeat(40));
+    for lane in [0, 1, u32::MAX, u32::MAX - 1] {
+        wide.record(Record {
+            label_id: label,
+            copied_bytes: u64::MAX,
+            correlation_id: u64::MAX,
+            flags: 1,
+            status: u32::MAX,
+            ..region(lane, u64::MAX / 2, 123_456_789_012)
+        });
+    }
+    wide.write(folder.path(), "wide.hrxt");
+    busy(9, 5_000, 2).write(folder.path(), "busy.hrxt");
+    for file in ["wide.hrxt", "busy.hrxt"] {
+        let output = convert(&["--summary", file], folder.path());
+        let widest = stdout(&output).lines().map(UnicodeWidthStr::width).max();
+        assert!(widest <= Some(100), "{}", stdout(&output));
+    }
+}
+
+#[test]
+fn colour_is_for_those_who_want_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    hung().write(folder.path(), "run.hrxt");
+    let plain = convert(&["--summary", "run.hrxt"], folder.path());
+    assert!(!stdout(&plain).contains('\u{1b}'));
+    let forced = |no_colour: bool| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hrx-convert"));
+        command
+            .args(["--summary", "run.hrxt"])
+            .current_dir(folder.path());
+        command.env("CLICOLOR_FORCE", "1").env_remove("NO_COLOR");
+        if no_colour {
+            command.env("NO_COLOR", "1");
+        }
+        command.output().expect("the command")
+    };
+    assert!(stdout(&forced(false)).contains("\u{1b}[1m"));
+    assert_eq!(stdout(&forced(true)), stdout(&plain));
+    // The label's own escape sequence is shown, not obeyed.
+    assert!(!stdout(&forced(false)).contains("copy \u{1b}"));
+    assert!(stdout(&plain).contains("copy \\u{1b}[31m大"));
+}
+
+#[test]
+fn expectations_are_met_or_the_figure_is_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut capture = Capture::new(16).finished(10_000_000);
+    let gemm = capture.label("gemm");
+    for i in 0..8 {
+        capture.record(Record {
+            label_id: gemm,
+            flags: u8::from(i == 5),
+            copied_bytes: 1 << 20,
+            ..region(3, i * 1_000_000, 1_500_000 + i)
+        });
+    }
+    capture.write(folder.path(), "run.hrxt");
+    let check = |words: &[&str]| {
+        let output = convert(&[&["--check", "run.hrxt"], words].concat(), folder.path());
+        let lines = stdout(&output).lines().skip(1).map(str::to_owned).collect();
+        (output.status.code().expect("an exit"), lines)
+    };
+    let met = (0, Vec::new());
+    for expectation in [
+        "lane=npu",
+        "lane=3",
+        "lane!=host",
+        "label=gemm",
+        "label!=gem",
+        "failed=1",
+        "count>=5",
+        "count<9",
+        "p99<2ms",
+        "p50>1.5ms",
+        "max=1500007ns",
+        "bytes=8MiB",
+        "unfinished=0",
+        "torn=0",
+        "overwritten=0",
+        "mean!=0",
+        "busy<=9s",
+    ] {
+        assert_eq!(check(&["--expect", expectation]), met, "{expectation}");
+    }
+    let unmet = |line: &str| {
+        (
+            6,
+            vec![format!("run.hrxt: expected {line} (host-observed)")],
+        )
+    };
+    for (expectation, found) in [
+        ("lane=host", "0 regions on lane host"),
+        ("lane!=npu", "8 regions on lane NPU"),
+        ("label=gem", "0 regions of that label"),
+        ("failed=0", "failed is 1"),
+        ("count>8", "count is 8"),
+        ("max<1ms", "max is 1.50 ms (1500007 ns)"),
+        ("bytes<8MiB", "bytes is 8388608 bytes"),
+    ] {
+        let line = format!("{expectation}, found: {found}");
+        assert_eq!(check(&["--expect", expectation]), unmet(&line));
+    }
+    // About what the filters select: all are said, and a figure of nothing meets nothing.
+    assert_eq!(
+        check(&["--failed", "--expect", "count=1", "--expect", "failed=1"]),
+        met
+    );
+    assert_eq!(check(&["--lane", "host", "--expect", "count=0"]), met);
+    assert_eq!(
+        check(&["--lane", "host", "--expect", "p99<1s"]),
+        unmet("p99<1s, found: no region, so no p99")
+    );
+    let (code, lines) = check(&[
+        "--expect", "failed=0", "--expect", "lane=npu", "--expect", "count=1",
+    ]);
+    assert_eq!((code, lines.len()), (6, 2));
+    // Beside a verdict that is no better.
+    hung().write(folder.path(), "run.hrxt");
+    assert_eq!(check(&["--expect", "lane=compute"]).0, 4);
+    assert_eq!(check(&["--expect", "lane=npu"]).0, 6);
+    for wrong in [
+        &["--expect", "npu"][..],
+        &["--expect", "p99<2"],
+        &["--lane", "host"],
+    ] {
+        assert_eq!(check(wrong).0, 2, "{wrong:?}");
+    }
+}
