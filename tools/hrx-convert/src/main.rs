@@ -1,4 +1,6 @@
 //! `hrx-convert`: captures into what viewers and scripts read.
+// The fuzzer brings its own.
+#![cfg_attr(fuzzing, no_main)]
 
 mod ahead;
 mod answers;
@@ -35,6 +37,9 @@ mod table;
 mod tids;
 mod words;
 
+#[cfg(fuzzing)]
+#[path = "../../../tests/fuzz/fuzz_targets/convert.rs"]
+mod fuzz;
 #[cfg(test)]
 use hrx_trace_tests::capture;
 
