@@ -454,7 +454,9 @@ impl Page {
         self.wrapped(
             Style::new(),
             &match report.complete_since_ns {
-                0 => "complete from the start: nothing was overwritten".to_owned(),
+                since_ns if since_ns <= digest.shift_ns.0 => {
+                    "complete from the start: nothing was overwritten".to_owned()
+                }
                 since_ns => format!(
                     "complete for all that ended after {}: the last {} of {}",
                     short_text(since_ns),

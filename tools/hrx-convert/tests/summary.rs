@@ -391,3 +391,22 @@ fn the_manual_page_and_the_completions_know_every_option() {
         Some(2)
     );
 }
+
+/// A capture that begins later than another was said to lack what lies before its own beginning: its window is counted from the other's.
+/// Seen in a page of two.
+#[test]
+fn a_later_capture_is_complete_from_its_own_beginning() {
+    let folder = tempfile::tempdir().expect("a folder");
+    hung().write(folder.path(), "a.hrxt");
+    let mut later = hung();
+    later.identity.epoch_monotonic_ns += 5_000_000;
+    later.write(folder.path(), "b.hrxt");
+    let output = convert(&["--summary", "a.hrxt", "b.hrxt"], folder.path());
+    let complete = "complete from the start: nothing was overwritten";
+    assert_eq!(
+        stdout(&output).matches(complete).count(),
+        2,
+        "{}",
+        stdout(&output)
+    );
+}

@@ -91,7 +91,7 @@ function sections(capture, find) {
     table(regionHeads('Began'), regionRows(capture.slowest, (region) => shortTime(region.start_ns), find)),
     title('What is missing'),
     element('p', {}, `${grouped(account.claimed)} claimed = ${grouped(account.recovered)} recovered + ${grouped(account.overwritten)} overwritten + ${grouped(account.torn)} torn + ${grouped(account.skipped)} of an unknown kind + ${grouped(account.in_flight)} being written + ${grouped(account.overtaken)} overtaken`),
-    element('p', {}, since ? `Complete for all that ended after ${shortTime(since)}: the last ${shortTime(Number(capture.last_ns) - since)} of ${shortTime(capture.span_ns)}.` : 'Complete from the start: nothing was overwritten.'),
+    element('p', {}, !isComplete(capture) ? `Complete for all that ended after ${shortTime(since)}: the last ${shortTime(Number(capture.last_ns) - since)} of ${shortTime(capture.span_ns)}.` : 'Complete from the start: nothing was overwritten.'),
     element('p', lost.length ? { class: 'bad' } : {}, lost.length ? `Losses: ${lost.join('; ')}.` : 'No other losses.'),
     ...capture.damages.map((damage) => element('p', { class: 'bad' }, printable(`At offset ${damage.offset}: ${damage.what}`))),
   ];

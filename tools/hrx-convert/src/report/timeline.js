@@ -252,7 +252,7 @@ class Timeline {
   drawIncomplete() {
     const { context, colour } = this;
     for (const { capture, top, bottom } of this.extents) {
-      if (Number(this.captures[capture].complete_since_ns) === 0) continue;
+      if (isComplete(this.captures[capture])) continue;
       const to = Math.min(this.xAt(this.complete[capture]), this.width);
       if (to <= this.gutter) continue;
       const y = top + this.shift;
@@ -540,6 +540,9 @@ class Timeline {
     box.style.top = `${event.clientY + 18 + height > innerHeight ? event.clientY - height - 10 : event.clientY + 18}px`;
   }
 }
+
+/** Whether nothing was overwritten: complete from its own beginning, wherever on the timeline that is. */
+const isComplete = (capture) => Number(capture.complete_since_ns) <= Number(capture.shift_ns);
 
 /** What a capture is called beside others. */
 function captureName(capture) {
