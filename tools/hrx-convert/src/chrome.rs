@@ -11,7 +11,9 @@
 //! - a region that never completed is a `B` without an `E`, written last, with a mark at the last moment known, so that it has a length
 //!   in chrome://tracing and speedscope too; the marks of the capture itself stand on a track of their own;
 //! - the label "host-observed" and the losses stand at the top level, in `metadata`, and on the timeline;
-//! - arrows are bound to their slices by members of the slices themselves (`bind_id`, `flow_in`, `flow_out`), so that none can bind to another;
+//! - an arrow is an `s` and an `f` at the beginnings of its two regions, behind their own lines: viewers bind each to the innermost slice of its
+//!   moment, which on these tracks is the one that begins there. A region without a duration holds no moment, and has no arrow. (Members
+//!   of the slices themselves, `bind_id` and the like, have chrome://tracing complain of every region that an arrow enters and another leaves.);
 //! - `cname` is a colour that chrome://tracing knows, for it throws at any other.
 
 use std::io::{self, Write};
@@ -24,7 +26,7 @@ use crate::captures::{Capture, Captures};
 use crate::copy_rates::CopyRates;
 use crate::extras::Extras;
 use crate::facts::{Exact, Merged};
-use crate::flows::{Flows, Link};
+use crate::flows::{Flows, Region};
 use crate::format::{Followed, Outcome, Writer};
 use crate::lanes::{Lanes, Place, SHOWN_NS_MAX, Times};
 use crate::marks;
@@ -47,6 +49,8 @@ pub struct Chrome<Sink> {
     buffer: Vec<u8>,
     names: Names,
     flows: Flows,
+    /// The number of the last arrow.
+    arrows: u64,
     extras: Extras,
     /// By capture.
     processes: Vec<Process>,
@@ -100,6 +104,7 @@ impl<Sink: Write> Chrome<Sink> {
             buffer: Vec::with_capacity(CHUNK_BYTES + (64 << 10)),
             names: Names::new(escape),
             flows: Flows::new(),
+            arrows: 0,
             extras,
             processes: captures.iter().map(Process::new).collect(),
             form,
@@ -158,11 +163,6 @@ impl<Sink: Write> Writer for Chrome<Sink> {
         if event.failed && !self.extras.no_colors {
             line.extend_from_slice(b",\"cname\":\"terrible\"");
         }
-        if !self.extras.no_flows
-            && let Some(link) = self.flows.link(capture, event.correlation_id, start_ns)
-        {
-            push_link(line, link);
-        }
         line.extend_from_slice(b",\"args\":{\"lane\":");
         push_integer(line, u64::from(event.lane));
         line.extend_from_slice(b",\"copied_bytes\":");
@@ -198,6 +198,21 @@ impl<Sink: Write> Writer for Chrome<Sink> {
             push_exact(line, event.duration_ns);
         }
         line.extend_from_slice(b"}}");
+        if !self.extras.no_flows {
+            let region = Region {
+                start_ns,
+                tid: place.tid,
+                is_point: start_ns == end_ns,
+            };
+            let link = self.flows.link(capture, event.correlation_id, region);
+            if let Some(before) = link.and_then(|link| link.before)
+                && !before.is_point
+                && !region.is_point
+            {
+                self.arrows += 1;
+                push_arrow(line, &process.behind_name, self.arrows, [before, region]);
+            }
+        }
         if self.buffer.len() >= CHUNK_BYTES {
             self.write_out()?;
         }
@@ -414,15 +429,23 @@ fn escape(name: &str, line: &mut Vec<u8>) {
     line.extend_from_slice(&quoted.as_bytes()[1..quoted.len() - 1]);
 }
 
-/// The region's place among those of its correlation id.
+/// An arrow between two regions of a process.
 #[inline]
-fn push_link(line: &mut Vec<u8>, link: Link) {
-    line.extend_from_slice(b",\"bind_id\":\"");
-    push_integer(line, link.chain);
-    line.extend_from_slice(match link.continues {
-        false => b"\",\"flow_out\":true",
-        true => b"\",\"flow_in\":true,\"flow_out\":true",
-    });
+fn push_arrow(line: &mut Vec<u8>, pid: &[u8], id: u64, [from, to]: [Region; 2]) {
+    for (head, region) in [
+        (&b",\n{\"ph\":\"s\""[..], from),
+        (b",\n{\"ph\":\"f\",\"bp\":\"e\"", to),
+    ] {
+        line.extend_from_slice(head);
+        line.extend_from_slice(b",\"cat\":\"hrx.host-observed\",\"id\":");
+        push_integer(line, id);
+        line.extend_from_slice(b",\"name\":\"correlation");
+        line.extend_from_slice(pid);
+        push_integer(line, u64::from(region.tid));
+        line.extend_from_slice(b",\"ts\":");
+        push_microseconds(line, region.start_ns);
+        line.push(b'}');
+    }
 }
 
 /// A number that a double holds exactly, or a string.
@@ -497,7 +520,7 @@ mod tests {
             .collect()
     }
 
-    /// The plain writer: the completed regions of a document as values, field by field. Its chains forget nothing.
+    /// The plain writer: the completed regions of a document as values, field by field.
     fn plainly(trace: &Trace) -> Vec<Value> {
         let several_rings = trace.identity().ring_count > 1;
         let exact = |value: u64| match value > 1 << 53 {
@@ -509,8 +532,6 @@ mod tests {
             serde_json::from_str(&text).expect("a number")
         };
         let mut lanes = Lanes::new(Times::Microseconds);
-        let mut chains: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
-        let mut chain_count = 0;
         trace
             .events()
             .map(|event| {
@@ -560,23 +581,6 @@ mod tests {
                 });
                 if event.failed {
                     region["cname"] = json!("terrible");
-                }
-                if event.correlation_id != 0 {
-                    let known = chains.get(&event.correlation_id);
-                    let continued = known.filter(|(_, begun_ns)| *begun_ns <= start_ns);
-                    let chain = match continued {
-                        Some((chain, _)) => {
-                            region["flow_in"] = json!(true);
-                            *chain
-                        }
-                        None => {
-                            chain_count += 1;
-                            chain_count
-                        }
-                    };
-                    region["flow_out"] = json!(true);
-                    region["bind_id"] = json!(chain.to_string());
-                    chains.insert(event.correlation_id, (chain, start_ns));
                 }
                 region
             })
@@ -633,6 +637,35 @@ mod tests {
             let plain = plainly(&captures[0].trace);
             prop_assert_eq!(of_phase(&document, "X"), plain.iter().collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn arrows_lead_to_what_completed_next_and_began_no_earlier() {
+        let mut capture = Capture::new(16);
+        // A chain of three; one that began before; one without a duration; one of another id.
+        for (lane, start_ns, duration_ns, correlation_id) in [
+            (0, 1_000, 500, 7),
+            (1, 2_000, 500, 7),
+            (2, 2_000, 900, 7),
+            (3, 1_500, 2_000, 7),
+            (4, 4_000, 0, 7),
+            (0, 5_000, 1, 8),
+        ] {
+            capture.record(Record {
+                correlation_id,
+                ..region(lane, start_ns, duration_ns)
+            });
+        }
+        let (_, document) = convert(&capture);
+        let document = parse(&document);
+        let ends = |phase: &str| -> Vec<_> {
+            let ends = of_phase(&document, phase).into_iter();
+            ends.map(|end| (end["id"].clone(), end["tid"].clone(), end["ts"].clone()))
+                .collect()
+        };
+        let end = |id, tid, ts: f64| (json!(id), json!(tid), json!(ts));
+        assert_eq!(ends("s"), [end(1, 1, 1.0), end(2, 2, 2.0)]);
+        assert_eq!(ends("f"), [end(1, 2, 2.0), end(2, 3, 2.0)]);
     }
 
     #[test]
@@ -694,7 +727,7 @@ mod tests {
 {"args":{"sort_index":0},"name":"thread_sort_index","ph":"M","pid":4242,"tid":999999999},
 {"args":{"name":"compute"},"name":"thread_name","ph":"M","pid":4242,"tid":2},
 {"args":{"sort_index":2048},"name":"thread_sort_index","ph":"M","pid":4242,"tid":2},
-{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed)","pid":4242,"tid":2,"ts":1.000,"dur":2.345,"bind_id":"1","flow_out":true,"args":{"lane":1,"copied_bytes":"1152921504606846976","failed":false,"correlation_id":7,"thread_id":99,"sequence":2}},
+{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed)","pid":4242,"tid":2,"ts":1.000,"dur":2.345,"args":{"lane":1,"copied_bytes":"1152921504606846976","failed":false,"correlation_id":7,"thread_id":99,"sequence":2}},
 {"args":{"name":"compute (2)"},"name":"thread_name","ph":"M","pid":4242,"tid":1001000001},
 {"args":{"sort_index":2049},"name":"thread_sort_index","ph":"M","pid":4242,"tid":1001000001},
 {"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed) [failed]","pid":4242,"tid":1001000001,"ts":2.000,"dur":4.000,"cname":"terrible","args":{"lane":1,"copied_bytes":0,"failed":true,"status":5,"thread_id":99,"sequence":3}},

@@ -16,8 +16,18 @@ const WAYS: usize = 4;
 pub struct Link {
     /// The chain's number, from 1.
     pub chain: u64,
-    /// Whether there is a region before it.
-    pub continues: bool,
+    /// The region before it.
+    pub before: Option<Region>,
+}
+
+/// A region, as an arrow finds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Region {
+    pub start_ns: u64,
+    /// The track's thread id, where the output knows tracks by it.
+    pub tid: u32,
+    /// Whether it has no duration.
+    pub is_point: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -25,8 +35,7 @@ struct Chain {
     correlation_id: u64,
     /// 0: none.
     chain: u64,
-    /// Where its last region began.
-    start_ns: u64,
+    last: Region,
     capture: usize,
 }
 
@@ -47,7 +56,7 @@ impl Flows {
 
     /// The region's place; None: it has no correlation id.
     #[inline]
-    pub fn link(&mut self, capture: &Capture, correlation_id: u64, start_ns: u64) -> Option<Link> {
+    pub fn link(&mut self, capture: &Capture, correlation_id: u64, region: Region) -> Option<Link> {
         if correlation_id == 0 {
             return None;
         }
@@ -58,7 +67,7 @@ impl Flows {
         });
         let continued = known
             .map(|way| set[way])
-            .filter(|known| known.start_ns <= start_ns);
+            .filter(|known| known.last.start_ns <= region.start_ns);
         let chain = continued.map_or_else(
             || {
                 self.chains += 1;
@@ -70,12 +79,12 @@ impl Flows {
         set[0] = Chain {
             correlation_id,
             chain,
-            start_ns,
+            last: region,
             capture: capture.index,
         };
         Some(Link {
             chain,
-            continues: continued.is_some(),
+            before: continued.map(|known| known.last),
         })
     }
 }
@@ -98,9 +107,17 @@ mod tests {
         regions: impl IntoIterator<Item = (usize, u64, u64)>,
     ) -> Vec<(u64, bool)> {
         let mut flows = Flows::new();
-        let link = |(index, id, start_ns)| flows.link(&captures[index], id, start_ns);
+        let link = |(index, id, start_ns): (usize, u64, u64)| {
+            let region = Region {
+                start_ns,
+                ..Region::default()
+            };
+            flows.link(&captures[index], id, region)
+        };
         let links = regions.into_iter().filter_map(link);
-        links.map(|link| (link.chain, link.continues)).collect()
+        links
+            .map(|link| (link.chain, link.before.is_some()))
+            .collect()
     }
 
     #[test]

@@ -40,7 +40,7 @@ use crate::chrome::{copy_rate_name, track_name};
 use crate::copy_rates::CopyRates;
 use crate::extras::Extras;
 use crate::facts::Merged;
-use crate::flows::{Flows, mixed};
+use crate::flows::{Flows, Region, mixed};
 use crate::format::{Followed, Outcome, Writer};
 use crate::lanes::{Lanes, Place, SHOWN_NS_MAX, Times};
 use crate::marks;
@@ -284,7 +284,13 @@ impl<Sink: Write> Writer for Perfetto<Sink> {
         let name = self.name(capture, place.track, event.label_id, event.failed)?;
         let flow = match self.extras.no_flows {
             true => None,
-            false => self.flows.link(capture, event.correlation_id, start_ns),
+            false => {
+                let region = Region {
+                    start_ns,
+                    ..Region::default()
+                };
+                self.flows.link(capture, event.correlation_id, region)
+            }
         };
         let process = &mut self.processes[capture.index];
         if !self.extras.no_counters {
