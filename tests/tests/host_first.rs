@@ -630,7 +630,14 @@ fn process_1_of_a_container_is_seen_live_from_inside_and_outside() {
             [said, said, "done"],
             "as it sees itself, and another of the container sees it: {flags:?}"
         );
-        assert_eq!(Trace::open(&path).unwrap().identity().process_id, 1);
+        // The bug: without a /proc of its own, the writer took the start of the outer process 1 for its own, and a child that kept the lock beyond
+        // the writer's death would have been judged by a stranger. Found by thinking of whose /proc it is.
+        let trace = Trace::open(&path).unwrap();
+        let identity = trace.identity();
+        let own_proc = flags.contains(&"--mount-proc");
+        assert_eq!(identity.process_id, 1);
+        assert_eq!(identity.pid_namespace != 0, own_proc, "{flags:?}");
+        assert_eq!(identity.process_start_ticks != 0, own_proc, "{flags:?}");
         assert_eq!(report(&path).ending, Ending::Live, "{flags:?}");
         container.kill();
         while !lock_is_free(&path) {

@@ -19,9 +19,13 @@ fn parse_boot_id(text: &str) -> Option<[u8; 16]> {
     Some(u128::from_str_radix(&digits, 16).ok()?.to_be_bytes())
 }
 
-/// The inode of this process's PID namespace. None if /proc does not tell.
+/// The inode of this process's PID namespace. None if /proc does not tell, or is another namespace's: there, a process id is somebody else's.
 #[must_use]
 pub fn pid_namespace() -> Option<u64> {
+    let own_id = fs::read_link("/proc/self").ok()?;
+    if own_id.to_str()? != std::process::id().to_string() {
+        return None;
+    }
     Some(fs::metadata("/proc/self/ns/pid").ok()?.ino())
 }
 
@@ -66,7 +70,8 @@ impl Stat {
     }
 }
 
-/// When the process started, in clock ticks since boot; with its id, it names one process of a boot. None if /proc does not tell.
+/// When the process started, in clock ticks since boot; with its id, it names one process of a boot. None if /proc does not tell. It means
+/// something only where [`pid_namespace`] is known.
 #[must_use]
 pub fn start_ticks(process_id: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process_id}/stat")).ok()?;

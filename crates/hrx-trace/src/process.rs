@@ -9,9 +9,12 @@ use rustix::time::{ClockId, clock_gettime};
 /// Fills in the process, the host and the program. What cannot be found out stays zero, which means unknown.
 pub fn describe(identity: &mut Identity) {
     identity.boot_id = process::boot_id().unwrap_or_default();
-    identity.pid_namespace = process::pid_namespace().unwrap_or_default();
+    let pid_namespace = process::pid_namespace();
+    identity.pid_namespace = pid_namespace.unwrap_or_default();
     identity.process_id = std::process::id();
-    identity.process_start_ticks = process::start_ticks(identity.process_id).unwrap_or_default();
+    identity.process_start_ticks = pid_namespace
+        .and_then(|_| process::start_ticks(identity.process_id))
+        .unwrap_or_default();
     let host_name = rustix::system::uname();
     fill(
         &mut identity.host_name,

@@ -1,7 +1,7 @@
 //! `-o report.html`: one page that opens from disk in any browser, without a network and without anything beside it.
 //!
-//! The page is our own HTML, style and script, and two islands of data: the [`Document`](crate::digest::Document) of the summary
-//! with what the timeline needs to be read, as JSON, and the timeline's events, as packed columns (see [`pack`]), gzipped, in base64.
+//! The page is our own HTML, style and script, and two islands of data: the [`Document`] of the summary
+//! with what the timeline needs to be read, as JSON, and the timeline's events, as packed columns (see [`mod@pack`]), gzipped, in base64.
 //!
 //! What a capture says is never markup. The script puts it on the page as text and nothing else; the JSON island holds no `<`, so nothing
 //! ends it early; and the page's own policy lets the browser run the one script whose hash it names, and fetch nothing at all.
