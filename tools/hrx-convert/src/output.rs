@@ -140,7 +140,7 @@ impl Output {
         if self.warn_at.is_some_and(|bytes| self.bytes >= bytes) {
             self.warn_at = None;
             crate::say(
-                "warning: the JSON nears 512 MB, which is more than viewers in a browser open; a window such as --last 10s, --lane or --label makes it smaller",
+                "warning: the JSON nears 512 MB, which is more than viewers in a browser open: -o x.pftrace is a sixth of the size, and a window such as --last 10s, --lane or --label makes it smaller",
             );
         }
         self.background.hand_over(flush)
