@@ -8,11 +8,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use anyhow::{Context, bail};
-use hrx_trace_format::LANE_NAMES;
 
 use crate::chrome::lane_name;
 use crate::digest::{Digest, Row};
-use crate::filter::duration_ns;
+use crate::filter::{duration_ns, lane_number};
 use crate::words::{counted, short_text};
 
 /// One expectation.
@@ -154,7 +153,7 @@ impl FromStr for Expectation {
         };
         let claim = match (name, wanted) {
             ("lane", Some(wanted)) => Claim::Lane {
-                lane: lane(value)?,
+                lane: lane_number(value).context("the lane")?,
                 wanted,
             },
             ("label", Some(wanted)) => Claim::Label {
@@ -254,20 +253,6 @@ fn regions<'row>(rows: impl Iterator<Item = &'row Row>) -> u64 {
     rows.map(|row| row.count.0 + row.unfinished.0).sum()
 }
 
-fn lane(text: &str) -> anyhow::Result<u32> {
-    let named = LANE_NAMES
-        .iter()
-        .position(|name| name.eq_ignore_ascii_case(text));
-    match (named, text.parse()) {
-        (Some(lane), _) => Ok(lane as u32),
-        (None, Ok(lane)) => Ok(lane),
-        (None, Err(_)) => bail!(
-            "found lane '{text}', expected a number or one of {}",
-            LANE_NAMES.join(", ")
-        ),
-    }
-}
-
 fn bytes(text: &str) -> anyhow::Result<u64> {
     let number = text.trim_end_matches(|char: char| char.is_alphabetic());
     let scale: u64 = match text[number.len()..].trim() {
@@ -343,10 +328,7 @@ mod tests {
             refused("cuont=5")
                 .starts_with("found 'cuont', expected lane, label or a figure: count,")
         );
-        assert!(
-            refused("lane=gpu")
-                .starts_with("found lane 'gpu', expected a number or one of upload,")
-        );
+        assert!(refused("lane=gpu").starts_with("the lane: expected a number or one of upload,"));
         assert_eq!(refused("lane<3"), "expected lane= or lane!=");
         assert_eq!(
             refused("count=many"),

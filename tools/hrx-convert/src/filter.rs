@@ -33,8 +33,8 @@ pub struct Selection {
     last: Option<Span>,
 
     /// These lanes alone, by number or name: upload, compute, download, NPU, host
-    #[arg(long, value_name = "LANE", value_delimiter = ',')]
-    lane: Vec<Lane>,
+    #[arg(long, value_name = "LANE", value_delimiter = ',', value_parser = lane_number)]
+    lane: Vec<u32>,
 
     /// Failed regions alone
     #[arg(long)]
@@ -134,22 +134,15 @@ impl FromStr for Moment {
     }
 }
 
-/// A lane, by its number or its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Lane(u32);
-
-impl FromStr for Lane {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> anyhow::Result<Self> {
-        let named = LANE_NAMES
-            .iter()
-            .position(|name| name.eq_ignore_ascii_case(text));
-        match (named, text.parse()) {
-            (Some(lane), _) => Ok(Self(u32::try_from(lane)?)),
-            (None, Ok(lane)) => Ok(Self(lane)),
-            (None, Err(_)) => bail!("expected a number or one of {}", LANE_NAMES.join(", ")),
-        }
+/// The number of a lane that is given by its number or its name.
+pub fn lane_number(text: &str) -> anyhow::Result<u32> {
+    let named = LANE_NAMES
+        .iter()
+        .position(|name| name.eq_ignore_ascii_case(text));
+    match (named, text.parse()) {
+        (Some(lane), _) => Ok(u32::try_from(lane)?),
+        (None, Ok(lane)) => Ok(lane),
+        (None, Err(_)) => bail!("expected a number or one of {}", LANE_NAMES.join(", ")),
     }
 }
 
@@ -188,7 +181,7 @@ impl Filter {
         let mut filter = Self {
             from_ns: from.map_or(0, moment_ns),
             to_ns: selection.to.map_or(u64::MAX, moment_ns),
-            lanes: selection.lane.iter().map(|lane| lane.0).collect(),
+            lanes: selection.lane.iter().copied().collect(),
             failed: selection.failed,
             labels,
             min_duration_ns: selection.min_duration.map_or(0, |span| span.0),
@@ -333,9 +326,9 @@ mod tests {
         assert_eq!(moment("end"), Some(Moment::BeforeEnd(Span(0))));
         assert_eq!(moment("end-1us"), Some(Moment::BeforeEnd(Span(1_000))));
         assert_eq!([moment("end1s"), moment("end-"), moment("-1s")], [None; 3]);
-        let lane = |text: &str| text.parse::<Lane>().ok();
-        assert_eq!(lane("npu"), Some(Lane(3)));
-        assert_eq!(lane("4294967295"), Some(Lane(u32::MAX)));
+        let lane = |text: &str| lane_number(text).ok();
+        assert_eq!(lane("npu"), Some(3));
+        assert_eq!(lane("4294967295"), Some(u32::MAX));
         assert_eq!([lane("gpu"), lane("-1"), lane("")], [None; 3]);
     }
 

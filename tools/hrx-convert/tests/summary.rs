@@ -1,4 +1,5 @@
-//! The figures of `--summary`, each against a naive computation in another language from another reader's events; and the text.
+//! The figures of `--summary`, each against a naive computation in another language from another reader's events; its text, and that of
+//! `--diff`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -366,6 +367,124 @@ fn expectations_are_met_or_the_figure_is_said() {
     ] {
         assert_eq!(check(wrong).0, 2, "{wrong:?}");
     }
+}
+
+/// `lane` alone, or None for all of six; the last to end is on lane 1, and so is the first to begin.
+fn lanes(lane: Option<u32>) -> Capture {
+    let mut numbers = Numbers(6);
+    let mut capture = Capture::new(1_000).finished(2_000_000);
+    let labels = ["gemm", "copy"].map(|text| capture.label(text));
+    for i in 0..600 {
+        let of_lane = if i == 599 { 1 } else { (i as u32 + 1) % 6 };
+        let record = Record {
+            label_id: labels[numbers.below(2) as usize],
+            copied_bytes: numbers.below(9_000),
+            flags: u8::from(numbers.below(20) == 0),
+            correlation_id: i,
+            ..region(of_lane, i * 3_000, numbers.below(9_000) + 9_000 * (i / 599))
+        };
+        if lane.is_none_or(|lane| lane == of_lane) {
+            capture.record(record);
+        }
+    }
+    capture
+}
+
+/// The tickets of the same events differ from capture to capture.
+fn forget_sequences(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.remove("sequence");
+            members.values_mut().for_each(forget_sequences);
+        }
+        Value::Array(items) => items.iter_mut().for_each(forget_sequences),
+        _ => {}
+    }
+}
+
+#[test]
+fn a_filtered_summary_is_that_of_a_capture_with_those_events_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    lanes(None).write(folder.path(), "all.hrxt");
+    lanes(Some(1)).write(folder.path(), "one.hrxt");
+    let summary = |words: &[&str]| {
+        let output = convert(&[&["--summary", "--json"], words].concat(), folder.path());
+        assert!(output.status.success(), "{output:?}");
+        let mut document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        forget_sequences(&mut document);
+        document["captures"][0].clone()
+    };
+    let filtered = summary(&["all.hrxt", "--lane", "compute"]);
+    let alone = summary(&["one.hrxt"]);
+    for key in [
+        "regions", "lanes", "overlaps", "failures", "slowest", "span_ns", "first_ns", "last_ns",
+    ] {
+        assert!(!filtered[key].is_null(), "{key}");
+        assert_eq!(filtered[key], alone[key], "{key}");
+    }
+    assert_eq!(alone["regions"]["count"], 101);
+    assert_eq!(filtered["filtered_out"], serde_json::json!([499, 0]));
+    // What is lost is that of the whole capture.
+    assert_eq!(filtered["account"]["recovered"], 600);
+    let text = convert(
+        &["--summary", "all.hrxt", "--lane", "compute"],
+        folder.path(),
+    );
+    assert!(stdout(&text).contains("\nThe filter left out 499 events"));
+}
+
+/// Two runs of one program: in the second, gemm takes twice as long, and a copy is gone.
+fn runs(folder: &Path, copy: &str) {
+    for (name, duration_ns, copies) in [("a.hrxt", 10_000, 3), ("b.hrxt", 20_000, 2)] {
+        let mut capture = Capture::new(100).finished(3_000_000);
+        let (gemm, copy) = (capture.label("gemm"), capture.label(copy));
+        for i in 0..50 {
+            capture.record(Record {
+                label_id: gemm,
+                flags: u8::from(i == 0 && copies == 2),
+                ..region(1, i * 50_000, duration_ns + i)
+            });
+        }
+        for i in 0..copies {
+            capture.record(Record {
+                label_id: copy,
+                copied_bytes: 4_000,
+                ..region(0, i * 50_000, 2_000)
+            });
+        }
+        capture.write(folder, name);
+    }
+}
+
+const DIFFERENCE: &str = include_str!("difference.txt");
+
+#[test]
+fn the_text_of_a_difference() {
+    let folder = tempfile::tempdir().expect("a folder");
+    runs(folder.path(), "copy \u{1b}[31m大");
+    let output = convert(&["--diff", "a.hrxt", "b.hrxt"], folder.path());
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(stdout(&output), DIFFERENCE);
+    let one = convert(&["--diff", "a.hrxt"], folder.path());
+    assert_eq!((one.status.code(), stdout(&one)), (Some(1), ""));
+}
+
+#[test]
+fn a_label_is_no_markup_in_the_page_of_a_difference() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hostile = "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>";
+    runs(folder.path(), hostile);
+    let words = ["--diff", "a.hrxt", "b.hrxt", "-o", "difference.html"];
+    let output = convert(&words, folder.path());
+    assert!(output.status.success(), "{output:?}");
+    let page = fs::read_to_string(folder.path().join("difference.html")).expect("the page");
+    let escaped = hostile.replace('<', "\\u003c");
+    assert!(page.contains(&escaped));
+    // Whatever else the page has of it has no markup either.
+    let rest = page.replace(&escaped, "");
+    assert!(!rest.contains("alert("), "{rest}");
+    assert_eq!(page.matches("<script").count(), 2);
+    assert!(page.contains("Host-observed"));
 }
 
 #[test]
