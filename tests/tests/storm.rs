@@ -3,7 +3,7 @@
 //!
 //! How: children of one to eight threads record into rings of one to 100,000 events until they are killed at a random moment, during their creation included.
 //! Each event's fields follow from its thread and its index, and each thread stores in a shared word how many of its calls have returned, so the parent
-//! knows what must be there. Half of the children are read all the time while they run.
+//! knows what must be there. Half of the children are read all the time while they run, and the small ones of these converted by the real command, too.
 //!
 //! One loss is allowed, because it is a promise of the format that it is counted: a thread that stands still amid the stores of one `record` while
 //! others go once round the ring spoils one newer event. The children tell when a lap went by during a call; without that, nothing may be missing.
@@ -14,6 +14,7 @@ use std::collections::HashSet;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
+use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -23,8 +24,10 @@ use hrx_trace_reader::{Account, Ending, Error, Trace};
 use hrx_trace_tests::crash::seed;
 use hrx_trace_tests::crash::shared_words::SharedWords;
 use hrx_trace_tests::crash::storm::{DIE_EXIT, DIE_PANIC, Kind, NAMES, Operation, Plan, word};
+use hrx_trace_tests::programs::PROGRAMS;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::Value;
 
 /// What a thread has told.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +59,7 @@ struct Tally {
     kills: u64,
     before_ready: u64,
     live_reads: u64,
+    conversions: u64,
     events: u64,
     torn: u64,
     /// Newer events that a stalled writer spoiled.
@@ -378,6 +382,7 @@ impl Fate {
             while Instant::now() < deadline {
                 assert_eq!(witness.judge(&path, tally), Ending::Live);
                 tally.live_reads += 1;
+                self.convert(&path, tally);
             }
         } else {
             sleep(self.lifetime);
@@ -395,6 +400,25 @@ impl Fate {
             return;
         }
         assert_eq!(witness.judge(&path, tally), Ending::WriterDied);
+        self.convert(&path, tally);
+    }
+
+    /// Converts the file, if it is to be read while it is written and so small that this takes no longer than the child lives.
+    fn convert(&self, path: &Path, tally: &mut Tally) {
+        if !self.live_reader || self.plan.capacity * u64::from(self.plan.rings) > 1_000 {
+            return;
+        }
+        let converted = Command::new(&PROGRAMS.convert).arg(path).output().unwrap();
+        let complaint = String::from_utf8_lossy(&converted.stderr);
+        assert!(converted.status.success(), "{complaint}");
+        let document: Value =
+            serde_json::from_slice(&converted.stdout).expect("strictly valid JSON");
+        let events = document["traceEvents"].as_array().expect("events");
+        let regions = events
+            .iter()
+            .filter(|event| event["ph"] == "X" && event["cat"] == "hrx.host-observed");
+        assert_eq!(document["account"]["recovered"], regions.count());
+        tally.conversions += 1;
     }
 }
 
@@ -470,6 +494,7 @@ fn storm() {
     let mut random = Rng::with_seed(seed());
     let folders = folders();
     let mut tally = Tally::default();
+    LazyLock::force(&PROGRAMS);
     let end = Instant::now() + Duration::from_secs(seconds);
     while Instant::now() < end {
         let early = random.u32(0..16) == 0;
@@ -499,5 +524,8 @@ fn storm() {
         fate.befall(folder, &mut tally);
     }
     println!("storm of {seconds} s: {tally:?}");
-    assert!(tally.kills > seconds, "hardly a storm");
+    assert!(
+        tally.kills > seconds && tally.conversions > seconds,
+        "hardly a storm"
+    );
 }
