@@ -293,7 +293,7 @@ impl Recorder {
         // What `Options::create` laid out; a constant, so that no division is left.
         const SLOTS: usize = OPEN_SLOTS as usize;
         // Favourites eight apart: room for nested regions before the next thread's.
-        let favourite = (ordinal * 8 + ordinal / 8) as usize % SLOTS;
+        let favourite = ordinal.wrapping_mul(8).wrapping_add(ordinal / 8) as usize % SLOTS;
         let try_take = |index| {
             let slot = self.open.get(index);
             slot::take(slot).then_some((index, slot))

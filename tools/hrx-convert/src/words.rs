@@ -26,9 +26,14 @@ pub fn ending_words(ending: Ending) -> &'static str {
 
 /// Everything that was lost besides the overwritten, which are a ring's way of life. None: nothing was.
 pub fn losses_text(report: &Report) -> Option<String> {
+    losses_with(report, report.account.torn)
+}
+
+/// The same where `torn` is what is to be said of torn records: 0 where it is said already.
+fn losses_with(report: &Report, torn: u64) -> Option<String> {
     let account = &report.account;
     let losses: Vec<String> = [
-        (account.torn, "torn"),
+        (torn, "torn"),
         (account.skipped, "of a kind unknown to this version"),
         (account.in_flight, "being written as the file was read"),
         (
@@ -72,14 +77,7 @@ pub fn summary(outcome: &Outcome) -> String {
         line.push_str("; ");
         line.push_str(&left_out);
     }
-    let beside_torn = Report {
-        account: Account {
-            torn: 0,
-            ..*account
-        },
-        ..report.clone()
-    };
-    if let Some(losses) = losses_text(&beside_torn) {
+    if let Some(losses) = losses_with(report, 0) {
         line.push_str("; besides: ");
         line.push_str(&losses);
     }
