@@ -6,14 +6,11 @@
 //! - Every region comes out once: those that run are written at the end, if they still run.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
 use hrx_trace_reader::{Ending, Follower};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 
 use crate::captures::Captures;
 use crate::filter::Filter;
@@ -23,16 +20,6 @@ use crate::format::{Followed, Outcome, Sieve};
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 /// A small ring is written in a hurry.
 const PAUSE_MIN: Duration = Duration::from_millis(1);
-
-/// Becomes true when somebody wants the end: Ctrl-C, SIGTERM. A second time, the process ends at once.
-pub fn stop_on_signals() -> io::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        flag::register_conditional_default(signal, Arc::clone(&stop))?;
-        flag::register(signal, Arc::clone(&stop))?;
-    }
-    Ok(stop)
-}
 
 /// Writes all captures until each is finished or its writer is dead, or until `stop`.
 pub fn follow(

@@ -30,6 +30,7 @@ mod perfetto;
 mod progress;
 mod report;
 mod seed;
+mod signals;
 mod statistics;
 mod summary;
 mod sweep;
@@ -225,7 +226,7 @@ fn follow_or_write(
     quiet: bool,
 ) -> io::Result<Vec<Outcome>> {
     match follow {
-        true => follow::follow(captures, filter, writer, &*follow::stop_on_signals()?),
+        true => follow::follow(captures, filter, writer, &*signals::stop_on_signals()?),
         false => format::write_all(captures, filter, writer, quiet),
     }
 }

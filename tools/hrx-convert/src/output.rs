@@ -15,7 +15,8 @@ use std::thread::{self, JoinHandle};
 use anyhow::{Context, bail};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use tempfile::TempPath;
+
+use crate::signals::Temporary;
 
 /// Handed to the writing thread at once. Small enough to be in the second-level cache still when it is written.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -44,7 +45,7 @@ const NEAR_BYTES: u64 = BROWSER_BYTES_MAX / 16 * 15;
 pub struct Output {
     background: Background,
     /// The temporary file, and what it is to be called. Dropped before [`Output::commit`], it is removed.
-    unnamed: Option<(TempPath, PathBuf)>,
+    unnamed: Option<(Temporary, PathBuf)>,
     what: String,
     is_terminal: bool,
     /// Bytes so far, before compression.
@@ -89,7 +90,12 @@ impl Output {
         }
     }
 
-    fn new(file: File, unnamed: Option<(TempPath, PathBuf)>, what: String, manner: Manner) -> Self {
+    fn new(
+        file: File,
+        unnamed: Option<(Temporary, PathBuf)>,
+        what: String,
+        manner: Manner,
+    ) -> Self {
         Self {
             is_terminal: file.is_terminal(),
             background: Background::new(file, manner.gzip),
@@ -110,13 +116,13 @@ impl Output {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let file = tempfile::Builder::new()
+        let mut builder = tempfile::Builder::new();
+        builder
             .prefix(".hrx-convert-")
             // As any new file: the umask takes away from this.
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder)
-            .with_context(|| format!("cannot write {what}"))?;
-        let (file, temporary) = file.into_parts();
+            .permissions(Permissions::from_mode(0o666));
+        let (file, temporary) =
+            Temporary::create(&builder, folder).with_context(|| format!("cannot write {what}"))?;
         if let Some(permissions) = permissions {
             file.set_permissions(permissions)
                 .with_context(|| format!("cannot write {what}"))?;
@@ -155,7 +161,6 @@ impl Output {
         if let Some((temporary, path)) = self.unnamed.take() {
             temporary
                 .persist(&path)
-                .map_err(|error| error.error)
                 .with_context(|| format!("cannot write {what}"))?;
         }
         Ok(())

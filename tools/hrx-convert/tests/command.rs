@@ -3,12 +3,16 @@
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 use hrx_trace_format::header::{COUNTERS_OFFSET, VERSION_MAJOR};
 use hrx_trace_format::{Checksum, OpenRecord, Record};
 use hrx_trace_tests::capture::{Capture, region, running};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -369,6 +373,45 @@ fn a_failed_conversion_leaves_nothing_and_touches_nothing() {
         );
     }
     assert_eq!(names(folder.path()), ["old.json", "run.hrxt"]);
+}
+
+/// The bug: a signal ended the command at once, and the file that it wrote beside OUT stayed there, under a hidden name. Found by Ctrl-C.
+#[test]
+fn a_signal_leaves_nothing_behind() {
+    let folder = folder();
+    let mut capture = Capture::new(500_000);
+    for i in 0..500_000 {
+        capture.record(region(0, i, 1));
+    }
+    capture.write(folder.path(), "run.hrxt");
+    let convert = |start: &str| {
+        let child = Command::new("sh")
+            .args(["-c", start, env!("CARGO_BIN_EXE_hrx-convert")])
+            .current_dir(folder.path())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("a shell");
+        while names(folder.path()).len() == 1 {
+            sleep(Duration::from_millis(1));
+        }
+        child
+    };
+    let send =
+        |child: &Child, signal| kill_process(Pid::from_child(child), signal).expect("a child");
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        // Whatever whoever runs the tests has ignored.
+        let mut child =
+            convert("exec env --default-signal=INT,TERM,HUP \"$0\" run.hrxt -o run.json");
+        send(&child, signal);
+        let status = child.wait().expect("the end");
+        assert_eq!(status.signal(), Some(signal.as_raw()), "{status}");
+        assert_eq!(names(folder.path()), ["run.hrxt"]);
+    }
+    // As by nohup.
+    let mut child = convert("trap '' HUP; exec \"$0\" run.hrxt -o run.json");
+    send(&child, Signal::HUP);
+    assert!(child.wait().expect("the end").success());
+    assert_eq!(names(folder.path()), ["run.hrxt", "run.json"]);
 }
 
 #[test]

@@ -469,7 +469,9 @@ struct Following {
 
 impl Following {
     fn new(folder: &TempDir, options: &[&str]) -> Self {
-        let child = command()
+        let child = Command::new("env")
+            // Whoever runs the tests may have this one ignored, as by nohup.
+            .args(["--default-signal=HUP", env!("CARGO_BIN_EXE_hrx-convert")])
             .args(["--follow", "run.hrxt"])
             .args(options)
             .current_dir(folder)
@@ -597,7 +599,7 @@ fn follows_a_program_until_it_finishes() {
 
 #[test]
 fn a_signal_closes_the_output() {
-    for signal in [Signal::INT, Signal::TERM] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let folder = folder();
         let recorder = Recorder::create(folder.path().join("run.hrxt"), 100).expect("a recorder");
         let following = Following::new(&folder, &["-o", "run.json"]);
