@@ -39,7 +39,7 @@ pub struct Arguments {
 
     /// Write while the program records, until it finishes or dies, or until Ctrl-C. OUT grows in its place
     ///
-    /// Every event is written within a fifth of a second. What the program overwrites before it can be read is counted. The JSON is an array of events
+    /// A FILE that is not there yet is waited for; of several, all are before the first is read. Every event is written within a fifth of a second. What the program overwrites before it can be read is counted. The JSON is an array of events
     /// then: Perfetto opens it at any moment, also before it is closed.
     #[arg(long)]
     pub follow: bool,
@@ -226,7 +226,8 @@ fn leave(message: String) -> ! {
 /// Whether both names lead to one file.
 fn same_file(one: &Path, other: &Path) -> bool {
     let inode = |path| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
-    inode(one).is_some_and(|inode_of_one| inode(other) == Some(inode_of_one))
+    // A capture that is waited for has none yet.
+    one == other || inode(one).is_some_and(|inode_of_one| inode(other) == Some(inode_of_one))
 }
 
 #[cfg(test)]

@@ -5,7 +5,10 @@
 //! - An event is handed on at most [`PAUSE_MAX`] and the time of one round after it was recorded.
 //! - Every region comes out once: those that run are written at the end, if they still run.
 
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
@@ -20,6 +23,37 @@ use crate::format::{Followed, Outcome, Sieve};
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 /// A small ring is written in a hurry.
 const PAUSE_MIN: Duration = Duration::from_millis(1);
+
+/// Waits until all files are there, or until `stop`, and says so.
+pub fn wait_for(files: &[PathBuf], stop: &AtomicBool) {
+    let missing: Vec<&PathBuf> = files.iter().filter(|file| is_to_come(file)).collect();
+    let [first, others @ ..] = missing.as_slice() else {
+        return;
+    };
+    let others = match others.len() {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    crate::say(&format!("waiting for {}{others}", first.display()));
+    for file in missing {
+        while is_to_come(file) && !stop.load(Ordering::Relaxed) {
+            sleep(PAUSE_MAX);
+        }
+    }
+}
+
+/// Whether nothing is there, or a capture whose creation has not come to its end: the magic, which is written last.
+fn is_to_come(file: &Path) -> bool {
+    match fs::metadata(file) {
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+        Ok(there) if !there.is_file() => false,
+        Ok(_) => {
+            let mut magic = [0; 8];
+            let read = File::open(file).and_then(|file| file.read_at(&mut magic, 0));
+            read.is_ok() && magic == [0; 8]
+        }
+    }
+}
 
 /// Writes all captures until each is finished or its writer is dead, or until `stop`.
 pub fn follow(

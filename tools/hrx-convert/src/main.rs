@@ -47,6 +47,7 @@ use hrx_trace_tests::capture;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use clap::CommandFactory;
@@ -86,6 +87,14 @@ fn run(arguments: &Arguments) -> anyhow::Result<u8> {
         print(&String::from_utf8_lossy(&text))?;
         return Ok(0);
     }
+    let stop = arguments
+        .follow
+        .then(signals::stop_on_signals)
+        .transpose()?;
+    if let Some(stop) = &stop {
+        arguments.validate(&arguments.files);
+        follow::wait_for(&arguments.files, stop);
+    }
     let (files, mut failures) = inputs::find(&arguments.files);
     arguments.validate(&files);
     let newest = arguments.follow || arguments.selection.begins_late();
@@ -112,7 +121,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<u8> {
     } else if arguments.info || arguments.check {
         inspect(arguments, &traces)?
     } else {
-        convert(arguments, Captures::new(traces))?;
+        convert(arguments, Captures::new(traces), stop.as_deref())?;
         0
     };
     Ok(if failures.is_empty() {
@@ -156,7 +165,11 @@ fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-fn convert(arguments: &Arguments, mut captures: Captures) -> anyhow::Result<()> {
+fn convert(
+    arguments: &Arguments,
+    mut captures: Captures,
+    stop: Option<&AtomicBool>,
+) -> anyhow::Result<()> {
     let mut filter = Filter::new(&arguments.selection, &captures)?;
     if arguments.answers.summary {
         return answers::summary(&captures, &mut filter, arguments);
@@ -165,7 +178,7 @@ fn convert(arguments: &Arguments, mut captures: Captures) -> anyhow::Result<()> 
         return answers::diff(&captures, &mut filter, arguments);
     }
     let mut output = Output::create(arguments.output.as_deref(), arguments.manner())?;
-    let outcomes = write(arguments, &mut captures, &mut filter, &mut output)
+    let outcomes = write(arguments, &mut captures, &mut filter, &mut output, stop)
         .with_context(|| format!("cannot write {}", output.what()))?;
     output.commit()?;
     if let [outcome] = outcomes.as_slice() {
@@ -188,25 +201,25 @@ fn write(
     captures: &mut Captures,
     filter: &mut Filter,
     output: &mut Output,
+    stop: Option<&AtomicBool>,
 ) -> io::Result<Vec<Outcome>> {
     let quiet = output.is_terminal();
     let extras = arguments.extras;
-    let follow = arguments.follow;
     match arguments.format() {
-        Format::Chrome if follow => {
+        Format::Chrome if stop.is_some() => {
             let writer = Chrome::following(captures, extras, output);
-            follow_or_write(follow, captures, filter, writer, quiet)
+            follow_or_write(stop, captures, filter, writer, quiet)
         }
         Format::Chrome => {
             let writer = Chrome::new(captures, extras, output);
-            follow_or_write(follow, captures, filter, writer, quiet)
+            follow_or_write(stop, captures, filter, writer, quiet)
         }
         Format::Perfetto => {
             let writer = Perfetto::new(captures, extras, output)?;
-            follow_or_write(follow, captures, filter, writer, quiet)
+            follow_or_write(stop, captures, filter, writer, quiet)
         }
-        Format::Jsonl => follow_or_write(follow, captures, filter, JsonLines::new(output), quiet),
-        Format::Csv => follow_or_write(follow, captures, filter, Csv::new(output)?, quiet),
+        Format::Jsonl => follow_or_write(stop, captures, filter, JsonLines::new(output), quiet),
+        Format::Csv => follow_or_write(stop, captures, filter, Csv::new(output)?, quiet),
         Format::Html => {
             let writer = Page::new(captures, output);
             format::write_all(captures, filter, writer, quiet)
@@ -219,15 +232,15 @@ fn write(
 }
 
 fn follow_or_write(
-    follow: bool,
+    stop: Option<&AtomicBool>,
     captures: &mut Captures,
     filter: &mut Filter,
     writer: impl Followed,
     quiet: bool,
 ) -> io::Result<Vec<Outcome>> {
-    match follow {
-        true => follow::follow(captures, filter, writer, &*signals::stop_on_signals()?),
-        false => format::write_all(captures, filter, writer, quiet),
+    match stop {
+        Some(stop) => follow::follow(captures, filter, writer, stop),
+        None => format::write_all(captures, filter, writer, quiet),
     }
 }
 

@@ -619,6 +619,109 @@ fn a_signal_closes_the_output() {
     }
 }
 
+/// The bug: users start the converter before the program, and it ended with "No such file".
+#[test]
+fn a_capture_that_is_yet_to_come_is_waited_for() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    rank(0, 2)
+        .finished(5_000)
+        .write(folder.path(), "other.hrxt");
+    let start = |files: &[&str], out: &str| {
+        let mut child = command()
+            .args(["--follow", "-o", out])
+            .args(files)
+            .current_dir(&folder)
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command");
+        let mut said = [0; 32];
+        let stderr = child.stderr.as_mut().expect("a pipe");
+        stderr.read_exact(&mut said).expect("a line");
+        assert_eq!(&said, b"hrx-convert: waiting for a.hrxt\n");
+        child
+    };
+    let first = start(&["a.hrxt"], "run.jsonl");
+    let both = start(&["a.hrxt", "other.hrxt"], "both.jsonl");
+    // A creation that is not at its end: no byte yet, then all of them, but none written.
+    let half_made = File::create(path("a.hrxt")).expect("a file");
+    for bytes in [0, 1 << 20] {
+        half_made.set_len(bytes).expect("a sparse file");
+        sleep(Duration::from_millis(120));
+    }
+    fs::remove_file(path("a.hrxt")).expect("the file");
+    assert!(!path("run.jsonl").exists() && !path("both.jsonl").exists());
+    let recorder = Recorder::create(path("a.hrxt"), 1_000).expect("a recorder");
+    record(&recorder, 3);
+    wait_for(&folder, "run.jsonl", "compute", 3);
+    wait_for(&folder, "both.jsonl", "host-observed", 5);
+    recorder.finish();
+    for (child, events) in [(first, "3 events"), (both, "total: 5 events of 2 captures")] {
+        let output = child.wait_with_output().expect("the end");
+        assert_eq!(code(&output), 0);
+        let said = stderr(&output);
+        assert!(said.contains(events) && !said.contains("waiting"), "{said}");
+    }
+}
+
+#[test]
+fn waiting_for_a_capture_ends_as_if_it_had_never_been() {
+    let folder = folder();
+    rank(0, 2)
+        .finished(5_000)
+        .write(folder.path(), "other.hrxt");
+    for (files, expected, out) in [
+        (&["run.hrxt"][..], 1, false),
+        (&["run.hrxt", "other.hrxt"], 5, true),
+    ] {
+        let mut child = command()
+            .args(["--follow", "-o", "run.json"])
+            .args(files)
+            .current_dir(&folder)
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command");
+        let stderr = child.stderr.as_mut().expect("a pipe");
+        stderr.read_exact(&mut [0; 32]).expect("a line");
+        kill_process(Pid::from_child(&child), Signal::INT).expect("a child");
+        let output = child.wait_with_output().expect("the end");
+        assert_eq!(code(&output), expected);
+        assert_eq!(folder.path().join("run.json").exists(), out);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            said.contains("cannot read run.hrxt: No such file"),
+            "{said}"
+        );
+    }
+}
+
+/// It would be emptied before it is read.
+#[test]
+fn a_capture_that_is_waited_for_is_never_the_output() {
+    let folder = folder();
+    let refused = |output: &Output| {
+        assert_eq!(code(output), 2);
+        assert!(
+            stderr(output).contains("OUT is FILE itself"),
+            "{}",
+            stderr(output)
+        );
+    };
+    refused(&run(&folder, &["--follow", "later", "-o", "later"]));
+    let mut child = command()
+        .args(["--follow", "later", "-o", "./later"])
+        .current_dir(&folder)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command");
+    let said = child.stderr.as_mut().expect("a pipe");
+    said.read_exact(&mut [0; 31]).expect("a line");
+    let later = rank(0, 2).finished(5_000);
+    later.write(folder.path(), "later");
+    refused(&child.wait_with_output().expect("the end"));
+    assert_eq!(read(&folder, "later"), later.bytes());
+}
+
 #[test]
 fn what_overtakes_the_follower_is_counted() {
     let folder = folder();
