@@ -46,6 +46,9 @@ struct Row<'capture> {
     /// 0: open, it has no ticket yet.
     sequence: u64,
     measurement: &'static str,
+    /// The real one; `pid` is unique in this output.
+    process_id: u32,
+    file: Cow<'capture, str>,
 }
 
 #[derive(Serialize)]
@@ -75,6 +78,8 @@ impl<'capture> Row<'capture> {
             ring: event.ring,
             sequence: event.sequence,
             measurement: HOST_OBSERVED,
+            process_id: capture.trace.identity().process_id,
+            file: capture.path.to_string_lossy(),
         }
     }
 
@@ -97,6 +102,8 @@ impl<'capture> Row<'capture> {
             ring: 0,
             sequence: 0,
             measurement: HOST_OBSERVED,
+            process_id: capture.trace.identity().process_id,
+            file: capture.path.to_string_lossy(),
         }
     }
 
@@ -186,7 +193,7 @@ impl<Sink: Write> Csv<Sink> {
 }
 
 /// The fields of a row, in their order.
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 19] = [
     "capture",
     "pid",
     "state",
@@ -204,6 +211,8 @@ const COLUMNS: [&str; 17] = [
     "ring",
     "sequence",
     "measurement",
+    "process_id",
+    "file",
 ];
 
 impl<Sink: Write> Writer for Csv<Sink> {
@@ -259,8 +268,8 @@ mod tests {
         assert_eq!(
             lines[..2],
             [
-                r#"{"kind":"region","capture":0,"pid":4242,"state":"completed","start_ns":1000,"duration_ns":2345,"lane":1,"lane_name":"compute","label":"a \"quoted\", comma\nline 🚀","copied_bytes":18446744073709551615,"correlation_id":7,"thread_id":99,"status":5,"failed":true,"saturated":false,"ring":0,"sequence":1,"measurement":"host-observed"}"#,
-                r#"{"kind":"region","capture":0,"pid":4242,"state":"open","start_ns":2000,"duration_ns":1345,"lane":9,"lane_name":"lane 9","label":"native region","copied_bytes":0,"correlation_id":0,"thread_id":99,"status":0,"failed":false,"saturated":false,"ring":0,"sequence":0,"measurement":"host-observed"}"#,
+                r#"{"kind":"region","capture":0,"pid":4242,"state":"completed","start_ns":1000,"duration_ns":2345,"lane":1,"lane_name":"compute","label":"a \"quoted\", comma\nline 🚀","copied_bytes":18446744073709551615,"correlation_id":7,"thread_id":99,"status":5,"failed":true,"saturated":false,"ring":0,"sequence":1,"measurement":"host-observed","process_id":4242,"file":"0.hrxt"}"#,
+                r#"{"kind":"region","capture":0,"pid":4242,"state":"open","start_ns":2000,"duration_ns":1345,"lane":9,"lane_name":"lane 9","label":"native region","copied_bytes":0,"correlation_id":0,"thread_id":99,"status":0,"failed":false,"saturated":false,"ring":0,"sequence":0,"measurement":"host-observed","process_id":4242,"file":"0.hrxt"}"#,
             ]
         );
         let account: Value = serde_json::from_str(lines[2]).expect("JSON");
@@ -277,9 +286,9 @@ mod tests {
         write_everything(&captures, Csv::new(&mut table).expect("memory"));
         assert_eq!(
             String::from_utf8(table).expect("UTF-8"),
-            "capture,pid,state,start_ns,duration_ns,lane,lane_name,label,copied_bytes,correlation_id,thread_id,status,failed,saturated,ring,sequence,measurement
-0,4242,completed,1000,2345,1,compute,\"a \"\"quoted\"\", comma\nline 🚀\",18446744073709551615,7,99,5,true,false,0,1,host-observed
-0,4242,open,2000,1345,9,lane 9,native region,0,0,99,0,false,false,0,0,host-observed
+            "capture,pid,state,start_ns,duration_ns,lane,lane_name,label,copied_bytes,correlation_id,thread_id,status,failed,saturated,ring,sequence,measurement,process_id,file
+0,4242,completed,1000,2345,1,compute,\"a \"\"quoted\"\", comma\nline 🚀\",18446744073709551615,7,99,5,true,false,0,1,host-observed,4242,0.hrxt
+0,4242,open,2000,1345,9,lane 9,native region,0,0,99,0,false,false,0,0,host-observed,4242,0.hrxt
 "
         );
     }

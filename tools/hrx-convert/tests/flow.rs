@@ -182,6 +182,48 @@ hrx-convert: total: 9 events of 3 captures over 4.900 µs (host-observed), 0 ove
     }
 }
 
+/// The bug: a row said neither which file it was of, nor the process's own id where several processes have the same.
+#[test]
+fn a_row_says_which_process_and_file_it_is_of() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("ranks")).expect("a folder");
+    rank(0, 2).write(&folder.path().join("ranks"), "a, b.hrxt");
+    rank(1, 2).write(&folder.path().join("ranks"), "c.hrxt");
+    for out in ["all.jsonl", "all.csv"] {
+        assert_eq!(code(&run(&folder, &["ranks", "-o", out])), 0);
+    }
+    let lines = String::from_utf8(read(&folder, "all.jsonl")).expect("UTF-8");
+    let lines = lines.lines().map(|line| parse(line.as_bytes()));
+    let of_lines = lines.filter(|line| line["kind"] == "region").map(|row| {
+        let integer = |key: &str| row[key].as_u64().expect("a number");
+        let file = row["file"].as_str().expect("a name").to_owned();
+        (integer("capture"), integer("process_id"), file)
+    });
+    let table = read(&folder, "all.csv");
+    let mut table = csv::Reader::from_reader(table.as_slice());
+    let head = table.headers().expect("a head").clone();
+    let of_table = table.records().map(|row| {
+        let row = row.expect("a row");
+        let cell = |name| {
+            &row[head
+                .iter()
+                .position(|column| column == name)
+                .expect("a column")]
+        };
+        let integer = |name| cell(name).parse::<u64>().expect("a number");
+        (
+            integer("capture"),
+            integer("process_id"),
+            cell("file").to_owned(),
+        )
+    });
+    let a = (0, 1, "ranks/a, b.hrxt".to_owned());
+    let c = (1, 1, "ranks/c.hrxt".to_owned());
+    let expected = [a.clone(), c.clone(), a, c];
+    assert!(of_lines.eq(expected.clone()));
+    assert!(of_table.eq(expected));
+}
+
 #[test]
 fn captures_of_several_boots_are_said_to_be_aligned_by_wall_time() {
     let folder = folder();
