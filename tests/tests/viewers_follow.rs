@@ -1,9 +1,11 @@
 //! What Perfetto makes of a trace that is still being written, cut wherever it may be, and of several captures in one trace.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use hrx_trace_format::OpenRecord;
 use hrx_trace_tests::capture::{Capture, region, running};
@@ -118,6 +120,54 @@ fn a_followed_trace_opens_wherever_it_is_cut() {
         assert_eq!(trace.error, None, "{}", file.display());
         assert!(!regions(&trace).is_empty(), "{}", file.display());
     }
+}
+
+/// The bug: a member without its end is refused ("GZIP stream incomplete, trace is likely corrupt").
+#[test]
+fn a_compressed_trace_opens_while_it_is_followed() {
+    let Some(tools) = Tools::trace_processor() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut capture = capture(0);
+    // Of no known boot, so that the lock alone decides.
+    capture.identity.boot_id = [0; 16];
+    let lives = File::open(capture.write(folder.path(), "run.hrxt")).expect("the capture");
+    lives.lock().expect("the writer's lock");
+    let followed = ["json.gz", "pftrace.gz"].map(|end| {
+        let child = Command::new(&PROGRAMS.convert)
+            .args(["--follow", "run.hrxt", "-o"])
+            .arg(format!("run.{end}"))
+            .current_dir(folder.path())
+            .spawn()
+            .expect("hrx-convert starts");
+        (child, folder.path().join(format!("run.{end}")))
+    });
+    for (mut child, path) in followed {
+        // At any moment: behind the head, behind the regions.
+        let began = Instant::now();
+        let mut seen = 0;
+        while seen < 12 {
+            assert!(began.elapsed() < Duration::from_secs(60), "{seen} regions");
+            sleep(Duration::from_millis(10));
+            let so_far = fs::read(&path).unwrap_or_default();
+            if !so_far.is_empty() {
+                let copy = folder.path().join("copy");
+                fs::write(&copy, so_far).expect("a file");
+                seen = opened(&tools, &copy);
+            }
+        }
+        child.kill().expect("a child");
+        child.wait().expect("its end");
+        assert_eq!(opened(&tools, &path), 12);
+    }
+}
+
+/// How many regions Perfetto sees.
+fn opened(tools: &Tools, file: &Path) -> usize {
+    let traces = tools.trace_processors(&[file]);
+    assert_eq!(traces[0].error, None, "{}", file.display());
+    regions(&traces[0]).len()
 }
 
 /// Process ids are all 1, as in containers, and tids are equal: no region may come to the wrong process, and none vanish.

@@ -7,14 +7,14 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, IsTerminal, Write};
 use std::mem;
 use std::os::fd::AsFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, bail};
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use flate2::write::DeflateEncoder;
+use flate2::{Compression, Crc};
 
 use crate::signals::Temporary;
 
@@ -98,7 +98,7 @@ impl Output {
     ) -> Self {
         Self {
             is_terminal: file.is_terminal(),
-            background: Background::new(file, manner.gzip),
+            background: Background::new(file, manner),
             unnamed,
             what,
             bytes: 0,
@@ -204,11 +204,11 @@ struct Background {
 }
 
 impl Background {
-    fn new(file: File, gzip: bool) -> Self {
+    fn new(file: File, manner: Manner) -> Self {
         let (chunks, to_write) = sync_channel::<Chunk>(CHUNKS_AHEAD);
         let (written, spent) = sync_channel(CHUNKS_AHEAD + 2);
         let work = move || {
-            let mut sink = Sink::new(file, gzip);
+            let mut sink = Sink::new(file, manner)?;
             for (chunk, flush) in to_write {
                 sink.write(&chunk, flush)?;
                 // Nobody takes it back: the output is at its end.
@@ -266,34 +266,98 @@ impl Drop for Background {
 
 enum Sink {
     Plain(File),
-    Gzip(Box<GzEncoder<File>>),
+    Gzip(Box<Member>),
 }
 
 impl Sink {
-    fn new(file: File, gzip: bool) -> Self {
-        match gzip {
+    fn new(file: File, manner: Manner) -> io::Result<Self> {
+        Ok(match manner.gzip {
             false => Self::Plain(file),
-            true => Self::Gzip(Box::new(GzEncoder::new(file, LEVEL))),
-        }
+            true => Self::Gzip(Box::new(Member::new(file, manner.grows)?)),
+        })
     }
 
     fn write(&mut self, bytes: &[u8], flush: bool) -> io::Result<()> {
         match self {
             Self::Plain(file) => file.write_all(bytes),
-            Self::Gzip(encoder) => {
-                encoder.write_all(bytes)?;
-                if flush {
-                    encoder.flush()?;
-                }
-                Ok(())
-            }
+            Self::Gzip(member) => member.write(bytes, flush),
         }
     }
 
     fn finish(self) -> io::Result<()> {
         match self {
             Self::Plain(_) => Ok(()),
-            Self::Gzip(encoder) => encoder.finish().map(drop),
+            Self::Gzip(member) => member.finish(),
+        }
+    }
+}
+
+/// Deflate; no flags, no time; the fastest level, on any system (RFC 1952).
+const GZIP_HEAD: [u8; 10] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 4, 255];
+/// A last block of no bytes, which may follow a flush (RFC 1951).
+const LAST_BLOCK: [u8; 2] = [3, 0];
+
+/// A gzip member.
+///
+/// In a file that grows it has an end after every piece, which the next one is written over: Perfetto refuses a member without its end, and other
+/// readers know of no second member. A piece and its end are one write, so that whoever is killed has left both.
+struct Member {
+    file: File,
+    /// What is not yet in the file.
+    deflate: DeflateEncoder<Vec<u8>>,
+    crc: Crc,
+    /// Where in a file that grows the next bytes belong; None: behind those before.
+    at: Option<u64>,
+}
+
+impl Member {
+    fn new(file: File, grows: bool) -> io::Result<Self> {
+        let grows = grows && file.metadata()?.is_file();
+        Ok(Self {
+            file,
+            deflate: DeflateEncoder::new(GZIP_HEAD.to_vec(), LEVEL),
+            crc: Crc::new(),
+            at: grows.then_some(0),
+        })
+    }
+
+    fn write(&mut self, bytes: &[u8], flush: bool) -> io::Result<()> {
+        self.deflate.write_all(bytes)?;
+        self.crc.update(bytes);
+        let is_full = self.deflate.get_ref().len() >= CHUNK_BYTES;
+        if flush || is_full && self.at.is_some() {
+            self.deflate.flush()?;
+        }
+        if flush || is_full {
+            self.put()?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self) -> io::Result<()> {
+        let mut piece = mem::take(self.deflate.get_mut());
+        let Some(at) = self.at else {
+            return self.file.write_all(&piece);
+        };
+        self.at = Some(at + piece.len() as u64);
+        piece.extend_from_slice(&LAST_BLOCK);
+        piece.extend_from_slice(&self.trailer());
+        self.file.write_all_at(&piece, at)
+    }
+
+    /// The checksum and the length of all there is.
+    fn trailer(&self) -> [u8; 8] {
+        let words = u64::from(self.crc.amount()) << 32 | u64::from(self.crc.sum());
+        words.to_le_bytes()
+    }
+
+    fn finish(mut self) -> io::Result<()> {
+        self.deflate.try_finish()?;
+        let mut piece = mem::take(self.deflate.get_mut());
+        piece.extend_from_slice(&self.trailer());
+        match self.at {
+            None => self.file.write_all(&piece),
+            Some(at) => self.file.write_all_at(&piece, at),
         }
     }
 }
@@ -361,6 +425,57 @@ mod tests {
         }
         drop(output);
         assert_eq!(fs::read(&path).expect("the output"), b"so far");
+    }
+
+    /// The bug: Perfetto refused a followed .json.gz until it was closed ("GZIP stream incomplete"), so a killed converter left nothing to see.
+    #[test]
+    fn gzip_that_grows_has_an_end_after_every_piece() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("out");
+        let manner = Manner {
+            gzip: true,
+            grows: true,
+            ..Manner::default()
+        };
+        let mut output = Output::create(Some(&path), manner).expect("an output");
+        let mut so_far = Vec::new();
+        let mut flushed = Vec::new();
+        // Also more than is written at once, that cannot be compressed.
+        for bytes in [0, 1, 40, 3 * CHUNK_BYTES as u32, 2] {
+            let noise =
+                (0..bytes).map(|i| (i.wrapping_mul(i.wrapping_mul(2_654_435_761)) >> 13) as u8);
+            let noise: Vec<u8> = noise.collect();
+            output.write_all(&noise).expect("room");
+            output.flush().expect("room");
+            so_far.extend(noise);
+            // The thread has one thing to do.
+            let member = loop {
+                let file = fs::read(&path).expect("the output");
+                let mut text = Vec::new();
+                let read = flate2::bufread::GzDecoder::new(file.as_slice()).read_to_end(&mut text);
+                if read.is_ok() && text == so_far {
+                    break file;
+                }
+                thread::yield_now();
+            };
+            flushed.push((member.len() - LAST_BLOCK.len() - 8, so_far.len()));
+        }
+        output.commit().expect("room");
+        // Wherever it is cut, all that was flushed before is there.
+        let member = fs::read(&path).expect("the output");
+        let cuts = (0..200)
+            .chain((200..member.len()).step_by(80_021))
+            .chain([member.len()]);
+        for cut in cuts {
+            let mut text = Vec::new();
+            let _ = flate2::bufread::GzDecoder::new(&member[..cut]).read_to_end(&mut text);
+            let expected = flushed.iter().rfind(|(end, _)| *end <= cut);
+            assert!(so_far.starts_with(&text), "{cut}");
+            assert!(
+                text.len() >= expected.map_or(0, |(_, bytes)| *bytes),
+                "{cut}"
+            );
+        }
     }
 
     #[test]

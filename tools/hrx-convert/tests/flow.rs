@@ -764,6 +764,44 @@ fn a_capture_that_is_waited_for_is_never_the_output() {
     assert_eq!(read(&folder, "later"), later.bytes());
 }
 
+/// Whatever kills the converter: what it had handed on can be read, and the file is a whole member.
+#[test]
+fn a_killed_follower_leaves_what_it_had_flushed() {
+    let folder = folder();
+    let path = folder.path().join("run.jsonl.gz");
+    let recorder = Recorder::create(folder.path().join("run.hrxt"), 2_000).expect("a recorder");
+    let mut following = Following::new(&folder, &["-o", "run.jsonl.gz"]);
+    let mut recorded = 0;
+    for count in [3, 7, 1_000] {
+        record(&recorder, count);
+        recorded += count;
+        let began = Instant::now();
+        let lines = || {
+            unzipped(&fs::read(&path).unwrap_or_default()).map_or(0, |text| text.lines().count())
+        };
+        while lines() < recorded {
+            assert!(began.elapsed() < Duration::from_secs(20));
+            sleep(Duration::from_millis(2));
+        }
+    }
+    following.signal(Signal::KILL);
+    following.child.wait().expect("the end");
+    let text = unzipped(&read(&folder, "run.jsonl.gz")).expect("a whole member");
+    assert_eq!(text.lines().count(), recorded);
+    assert!(
+        text.lines()
+            .all(|line| parse(line.as_bytes())["kind"] == "region")
+    );
+    recorder.finish();
+}
+
+/// What a gzip member holds, if it is whole.
+fn unzipped(bytes: &[u8]) -> Option<String> {
+    let mut text = String::new();
+    let read = GzDecoder::new(bytes).read_to_string(&mut text);
+    read.ok().map(|_| text)
+}
+
 #[test]
 fn what_overtakes_the_follower_is_counted() {
     let folder = folder();
