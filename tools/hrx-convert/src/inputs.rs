@@ -5,7 +5,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// What captures are called.
 pub const EXTENSION: &str = "hrxt";
@@ -31,6 +32,26 @@ pub fn find(named: &[PathBuf]) -> (Vec<PathBuf>, Vec<anyhow::Error>) {
         Err(_) => true,
     });
     (files, failures)
+}
+
+/// Files that are open besides the captures, and more.
+const OPEN_BESIDES: u64 = 32;
+
+/// Raises the limit on open files, as far as need be: all captures are open at once.
+pub fn allow_open(captures: usize) -> anyhow::Result<()> {
+    let limit = getrlimit(Resource::Nofile);
+    let needed = captures as u64 + OPEN_BESIDES;
+    if limit.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    let raised = Rlimit {
+        current: Some(needed),
+        maximum: limit.maximum,
+    };
+    setrlimit(Resource::Nofile, raised).map_err(|_| {
+        let maximum = limit.maximum.unwrap_or(u64::MAX);
+        anyhow!("cannot have {captures} captures open at once: the limit on open files is {maximum} (ulimit -Hn)")
+    })
 }
 
 fn captures_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {

@@ -97,6 +97,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<u8> {
     }
     let (files, mut failures) = inputs::find(&arguments.files);
     arguments.validate(&files);
+    inputs::allow_open(files.len())?;
     let newest = arguments.follow || arguments.selection.begins_late();
     let mut traces = Vec::new();
     for file in files {

@@ -410,6 +410,32 @@ fn what_a_filter_leaves_out_is_said() {
     assert_eq!(unfiltered.get("filtered_out"), None);
 }
 
+/// The bug: each capture stays open, and at the 1,025th or so "Too many open files" was all that was said.
+#[test]
+fn captures_beyond_the_limit_on_open_files() {
+    let folder = folder();
+    for i in 0..100 {
+        rank(i, 1).write(folder.path(), &format!("{i}.hrxt"));
+    }
+    let output = limited(&folder, "ulimit -Sn 64; exec \"$0\" . -o run.json");
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stderr(&output).contains("total: 100 events of 100 captures"));
+    let output = limited(&folder, "ulimit -n 64; exec \"$0\" . -o run.json");
+    assert_eq!(code(&output), 1);
+    let said =
+        "error: cannot have 100 captures open at once: the limit on open files is 64 (ulimit -Hn)";
+    assert!(stderr(&output).contains(said), "{}", stderr(&output));
+}
+
+/// What a shell sets limits for.
+fn limited(folder: &TempDir, script: &str) -> Output {
+    Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_hrx-convert")])
+        .current_dir(folder)
+        .output()
+        .expect("a shell")
+}
+
 /// What a process that has ended had read in all, by the system's count: also from caches.
 fn bytes_read(child: &mut Child) -> u64 {
     let pid = Pid::from_child(child);
