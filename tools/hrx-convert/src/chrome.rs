@@ -76,10 +76,10 @@ struct Process {
 }
 
 impl Process {
-    fn new(capture: &Capture) -> Self {
+    fn new(capture: &Capture, count: usize) -> Self {
         Self {
             lanes: Lanes::new(Times::Microseconds),
-            copy_rates: CopyRates::default(),
+            copy_rates: CopyRates::new(count),
             behind_name: format!(r#"","pid":{},"tid":"#, capture.pid).into_bytes(),
             several_rings: capture.trace.identity().ring_count > 1,
         }
@@ -106,7 +106,10 @@ impl<Sink: Write> Chrome<Sink> {
             flows: Flows::new(),
             arrows: 0,
             extras,
-            processes: captures.iter().map(Process::new).collect(),
+            processes: captures
+                .iter()
+                .map(|capture| Process::new(capture, captures.len()))
+                .collect(),
             form,
         };
         let head = match form {
@@ -235,7 +238,7 @@ impl<Sink: Write> Writer for Chrome<Sink> {
                     );
                 }
             }
-            self.counters(capture);
+            self.counters(capture)?;
         }
         let merged = Merged::new(captures, outcomes);
         if self.form == Form::Array {
@@ -324,9 +327,9 @@ impl<Sink: Write> Chrome<Sink> {
     }
 
     /// How fast each lane copied.
-    fn counters(&mut self, capture: &Capture) {
-        let rates = std::mem::take(&mut self.processes[capture.index].copy_rates);
-        for (lane, samples) in rates.samples() {
+    fn counters(&mut self, capture: &Capture) -> io::Result<()> {
+        let samples = self.processes[capture.index].copy_rates.samples();
+        for (lane, samples) in samples {
             let name = copy_rate_name(lane);
             for sample in samples {
                 let mut at = Vec::new();
@@ -339,7 +342,11 @@ impl<Sink: Write> Chrome<Sink> {
                     "args": {"GB/s": sample.gigabytes_per_second},
                 }));
             }
+            if self.buffer.len() >= CHUNK_BYTES {
+                self.write_out()?;
+            }
         }
+        Ok(())
     }
 
     fn mark(&mut self, kind: &str, pid: u32, tid: u32, at_ns: u64, name: &str, args: &Value) {

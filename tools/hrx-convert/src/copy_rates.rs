@@ -1,22 +1,28 @@
 //! How fast each lane copied: bytes per second over time, for counters in viewers.
 //!
-//! A region's bytes are spread evenly over its duration. Time is cut into at most [`BINS`] bins per lane, whose width doubles whenever a region ends
+//! A region's bytes are spread evenly over its duration. Time is cut into at most [`BINS`] bins per lane, fewer where many captures share
+//! [`BINS_OF_CAPTURES`], whose width doubles whenever a region ends
 //! behind the last one: so the memory is bounded, an event costs the same however long it is, and no event is left out whatever order they come in.
 //! What is shown is each bin's mean. Lanes beyond the first [`LANES_MAX`] that copy have no counter.
 
 use std::collections::BTreeMap;
+use std::mem;
 
 /// Of a lane, at most. A screen has about as many columns.
 const BINS: usize = 2_048;
+/// Of all captures together, for each lane that they copy on.
+const BINS_OF_CAPTURES: usize = 1 << 15;
+/// Of a lane, whatever the number of captures.
+const BINS_MIN: usize = 64;
 /// The narrowest bin: 2^10 ns.
 const SHIFT_MIN: u32 = 10;
 /// Lanes that have a counter.
 const LANES_MAX: usize = 64;
 
 /// The copy rates of the lanes of one capture.
-#[derive(Default)]
 pub struct CopyRates {
     lanes: BTreeMap<u32, Bins>,
+    bins_max: usize,
 }
 
 /// From a moment on, a lane's rate.
@@ -27,6 +33,15 @@ pub struct Sample {
 }
 
 impl CopyRates {
+    /// Of one capture among so many.
+    pub fn new(captures: usize) -> Self {
+        let share = BINS_OF_CAPTURES / captures.max(1);
+        Self {
+            lanes: BTreeMap::new(),
+            bins_max: share.clamp(BINS_MIN, BINS),
+        }
+    }
+
     /// Takes a completed region into account.
     #[inline]
     pub fn add(&mut self, lane: u32, start_ns: u64, end_ns: u64, copied_bytes: u64) {
@@ -35,25 +50,25 @@ impl CopyRates {
             match self.lanes.get_mut(&lane) {
                 Some(bins) => bins.add(start_ns, end_ns, copied_bytes as f64),
                 None if lanes < LANES_MAX => {
-                    self.lanes
-                        .entry(lane)
-                        .or_default()
-                        .add(start_ns, end_ns, copied_bytes as f64)
+                    let mut bins = Bins::new(self.bins_max);
+                    bins.add(start_ns, end_ns, copied_bytes as f64);
+                    self.lanes.insert(lane, bins);
                 }
                 None => {}
             }
         }
     }
 
-    /// Lane by lane, the moments at which its rate changes; the last is 0.
-    pub fn samples(self) -> impl Iterator<Item = (u32, Vec<Sample>)> {
+    /// Lane by lane, the moments at which its rate changes; the last is 0. Gives them away.
+    pub fn samples(&mut self) -> impl Iterator<Item = (u32, Vec<Sample>)> + use<> {
         let samples = |(lane, bins): (u32, Bins)| (lane, bins.samples());
-        self.lanes.into_iter().map(samples)
+        mem::take(&mut self.lanes).into_iter().map(samples)
     }
 }
 
 /// The bytes of one lane, by bins of 2^`shift` nanoseconds.
 struct Bins {
+    max: usize,
     shift: u32,
     /// The first bin's number, counted from zero time at the present width.
     first: u64,
@@ -63,18 +78,17 @@ struct Bins {
     steps: Vec<f64>,
 }
 
-impl Default for Bins {
-    fn default() -> Self {
+impl Bins {
+    fn new(max: usize) -> Self {
         Self {
+            max,
             shift: SHIFT_MIN,
             first: u64::MAX,
             bytes: Vec::new(),
             steps: Vec::new(),
         }
     }
-}
 
-impl Bins {
     fn add(&mut self, start_ns: u64, end_ns: u64, bytes: f64) {
         let last_ns = end_ns.saturating_sub(1).max(start_ns);
         self.make_room(start_ns, last_ns);
@@ -103,7 +117,7 @@ impl Bins {
         loop {
             let first = self.first.min(start_ns >> self.shift);
             let end = (self.first + self.bytes.len() as u64).max((last_ns >> self.shift) + 1);
-            if end - first <= BINS as u64 {
+            if end - first <= self.max as u64 {
                 let bins = (end - first) as usize;
                 let before = (self.first - first) as usize;
                 if bins > self.bytes.len() {
@@ -167,8 +181,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(regions: &[(u64, u64, u64)]) -> Bins {
-        let mut bins = Bins::default();
+    fn of(regions: &[(u64, u64, u64)], max: usize) -> Bins {
+        let mut bins = Bins::new(max);
         for (start_ns, duration_ns, bytes) in regions {
             bins.add(*start_ns, start_ns + duration_ns, *bytes as f64);
         }
@@ -194,10 +208,11 @@ mod tests {
     proptest! {
         #[test]
         fn every_byte_lies_where_it_was_copied(
-            regions in prop::collection::vec((0u64..50_000_000, prop_oneof![0u64..3_000, 0u64..20_000_000], 1u64..1 << 30), 1..60)
+            regions in prop::collection::vec((0u64..50_000_000, prop_oneof![0u64..3_000, 0u64..20_000_000], 1u64..1 << 30), 1..60),
+            max in BINS_MIN..=BINS
         ) {
-            let bins = of(&regions);
-            prop_assert!(bins.bytes.len() <= BINS);
+            let bins = of(&regions, max);
+            prop_assert!(bins.bytes.len() <= max);
             let copied: u64 = regions.iter().map(|region| region.2).sum();
             for (total, naive) in bins.totals().iter().zip(naively(&bins, &regions)) {
                 prop_assert!((total - naive).abs() <= 1e-9 * copied as f64, "{total} {naive}");
@@ -210,7 +225,7 @@ mod tests {
 
     #[test]
     fn one_copy_is_a_rate_and_an_end() {
-        let mut rates = CopyRates::default();
+        let mut rates = CopyRates::new(1);
         rates.add(2, 4 << 10, 8 << 10, 8 << 10);
         rates.add(1, 0, 5, 0);
         let samples: Vec<_> = rates.samples().collect();
@@ -226,7 +241,7 @@ mod tests {
 
     #[test]
     fn the_ends_of_time_and_of_memory() {
-        let mut rates = CopyRates::default();
+        let mut rates = CopyRates::new(1);
         for lane in 0..100 {
             rates.add(lane, 0, 0, u64::MAX);
             rates.add(lane, u64::MAX, u64::MAX, u64::MAX);
@@ -235,5 +250,8 @@ mod tests {
         let samples: Vec<_> = rates.samples().collect();
         assert_eq!(samples.len(), LANES_MAX);
         assert!(samples.iter().all(|(_, samples)| samples.len() <= BINS + 1));
+        assert_eq!(CopyRates::new(16).bins_max, BINS);
+        assert_eq!(CopyRates::new(500).bins_max, 65);
+        assert_eq!(CopyRates::new(10_000).bins_max, BINS_MIN);
     }
 }

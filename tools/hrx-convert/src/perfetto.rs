@@ -152,14 +152,14 @@ struct Track {
 }
 
 impl Process {
-    fn new(capture: &Capture) -> Self {
+    fn new(capture: &Capture, count: usize) -> Self {
         let identity = capture.trace.identity();
         let (halves, _) = identity.capture_id.as_chunks::<8>();
         let key = |key, half: &[u8; 8]| mixed(key ^ u64::from_le_bytes(*half));
         Self {
             key: halves.iter().fold(capture.index as u64, key),
             lanes: Lanes::new(Times::Nanoseconds),
-            copy_rates: CopyRates::default(),
+            copy_rates: CopyRates::new(count),
             tracks: Vec::new(),
             several_rings: identity.ring_count > 1,
         }
@@ -217,7 +217,10 @@ impl<Sink: Write> Perfetto<Sink> {
             known_words: 0,
             flows: Flows::new(),
             extras,
-            processes: captures.iter().map(Process::new).collect(),
+            processes: captures
+                .iter()
+                .map(|capture| Process::new(capture, captures.len()))
+                .collect(),
         };
         let clock = |clock_id, timestamp| Clock {
             clock_id: Some(clock_id),
@@ -469,9 +472,9 @@ impl<Sink: Write> Perfetto<Sink> {
     /// How fast each lane copied.
     fn counters(&mut self, capture: &Capture) -> io::Result<()> {
         let process = &mut self.processes[capture.index];
-        let rates = std::mem::take(&mut process.copy_rates);
+        let samples = process.copy_rates.samples();
         let parent_uuid = process.uuid(TrackOf::Capture);
-        for (lane, samples) in rates.samples() {
+        for (lane, samples) in samples {
             let uuid = self.processes[capture.index].uuid(TrackOf::Rate(lane));
             self.track(TrackDescriptor {
                 uuid: Some(uuid),
