@@ -356,7 +356,7 @@ impl Capture {
     fn assert_name(&self, trace: &Trace, label_id: u32) {
         if let hrx_trace_reader::Label::Text(text) = trace.label(label_id) {
             let given = self.names.get(&label_id).map(String::as_str);
-            assert_eq!(given, Some(text), "a name that was never given");
+            assert_eq!(given, Some(text.as_str()), "a name that was never given");
         }
     }
 }

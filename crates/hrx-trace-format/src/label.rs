@@ -13,7 +13,7 @@ pub const ENTRY_HEADER_BYTES: usize = 12;
 pub const TEXT_BYTES_MAX: usize = 16 << 10;
 /// Size of the label table unless asked otherwise.
 pub const TABLE_BYTES_DEFAULT: u64 = 64 << 10;
-/// The largest label table; a reader may hold the whole table in memory.
+/// The largest label table.
 pub const TABLE_BYTES_MAX: u64 = 16 << 20;
 
 /// Blocks that an entry with a text of `text_bytes` takes.
@@ -50,29 +50,33 @@ pub fn encode(
     Some(())
 }
 
-/// The text of entry `label_id` of the label table `table`, if its checksum holds. `salt` is the label table's area salt.
+/// Size of the entry `label_id` in whole blocks, by its first ones; None if no such entry begins there.
 #[must_use]
-pub fn decode<'a>(
-    table: &'a [u8],
-    label_id: u32,
-    checksum: &Checksum,
-    salt: u32,
-) -> Option<&'a str> {
-    let first_block = usize::try_from(label_id.checked_sub(1)?).ok()?;
-    let entry = table.get(first_block.checked_mul(BLOCK_BYTES)?..)?;
-    let header = entry.first_chunk::<ENTRY_HEADER_BYTES>()?;
-    let [crc32, id, text_bytes]: [u32; 3] = bytemuck::cast(*header);
+pub fn entry_bytes(entry: &[u8], label_id: u32) -> Option<usize> {
+    let [_, id, text_bytes]: [u32; 3] = bytemuck::cast(*entry.first_chunk::<ENTRY_HEADER_BYTES>()?);
     let text_bytes = usize::try_from(text_bytes).ok()?;
     if id != label_id || text_bytes > TEXT_BYTES_MAX {
         return None;
     }
-    let entry = entry.get(..blocks_of(text_bytes).checked_mul(BLOCK_BYTES)?)?;
+    blocks_of(text_bytes).checked_mul(BLOCK_BYTES)
+}
+
+/// The text of entry `label_id`, with which `entry` begins, if its checksum holds. `salt` is the label table's area salt.
+#[must_use]
+pub fn decode<'a>(
+    entry: &'a [u8],
+    label_id: u32,
+    checksum: &Checksum,
+    salt: u32,
+) -> Option<&'a str> {
+    let entry = entry.get(..entry_bytes(entry, label_id)?)?;
+    let (header, text) = entry.split_first_chunk::<ENTRY_HEADER_BYTES>()?;
+    let [crc32, _, text_bytes]: [u32; 3] = bytemuck::cast(*header);
     let (_, behind_crc) = entry.split_first_chunk::<4>()?;
     if checksum.of(&[&salt.to_le_bytes(), behind_crc]) != crc32 {
         return None;
     }
-    let (_, text) = entry.split_first_chunk::<ENTRY_HEADER_BYTES>()?;
-    core::str::from_utf8(text.get(..text_bytes)?).ok()
+    core::str::from_utf8(text.get(..usize::try_from(text_bytes).ok()?)?).ok()
 }
 
 #[cfg(test)]
@@ -80,34 +84,33 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn table_with(label_id: u32, text: &str, salt: u32) -> Vec<u8> {
-        let start = (label_id as usize - 1) * BLOCK_BYTES;
-        let mut table = vec![0xAA; start + blocks_of(text.len()) * BLOCK_BYTES];
-        encode(&mut table[start..], label_id, text, &Checksum::new(), salt).unwrap();
-        table
+    fn entry_with(label_id: u32, text: &str, salt: u32) -> Vec<u8> {
+        let mut entry = vec![0xAA; blocks_of(text.len()) * BLOCK_BYTES];
+        encode(&mut entry, label_id, text, &Checksum::new(), salt).unwrap();
+        entry
     }
 
     proptest! {
         #[test]
         fn round_trip(text in ".{0,200}", label_id in 1u32..50, salt: u32) {
-            let table = table_with(label_id, &text, salt);
+            let entry = entry_with(label_id, &text, salt);
             let checksum = Checksum::new();
-            prop_assert_eq!(decode(&table, label_id, &checksum, salt), Some(text.as_str()));
-            prop_assert_eq!(decode(&table, label_id, &checksum, salt ^ 1), None);
-            prop_assert_eq!(decode(&table, label_id + 1, &checksum, salt), None);
+            prop_assert_eq!(decode(&entry, label_id, &checksum, salt), Some(text.as_str()));
+            prop_assert_eq!(decode(&entry, label_id, &checksum, salt ^ 1), None);
+            prop_assert_eq!(decode(&entry, label_id + 1, &checksum, salt), None);
         }
 
         #[test]
         fn every_single_bit_flip_is_detected(text in ".{0,80}", flip: prop::sample::Index, salt: u32) {
-            let mut table = table_with(1, &text, salt);
-            let bit = flip.index(table.len() * 8);
-            table[bit / 8] ^= 1 << (bit % 8);
-            prop_assert_eq!(decode(&table, 1, &Checksum::new(), salt), None);
+            let mut entry = entry_with(1, &text, salt);
+            let bit = flip.index(entry.len() * 8);
+            entry[bit / 8] ^= 1 << (bit % 8);
+            prop_assert_eq!(decode(&entry, 1, &Checksum::new(), salt), None);
         }
 
         #[test]
-        fn any_bytes_are_survived(table in prop::collection::vec(0u8.., 0..300), label_id: u32, salt: u32) {
-            let _ = decode(&table, label_id, &Checksum::new(), salt);
+        fn any_bytes_are_survived(entry in prop::collection::vec(0u8.., 0..300), label_id: u32, salt: u32) {
+            let _ = decode(&entry, label_id, &Checksum::new(), salt);
         }
     }
 
@@ -118,7 +121,7 @@ mod tests {
         assert_eq!(blocks_of(53), 2);
         let longest = "x".repeat(TEXT_BYTES_MAX);
         assert_eq!(
-            decode(&table_with(3, &longest, 7), 3, &Checksum::new(), 7),
+            decode(&entry_with(3, &longest, 7), 3, &Checksum::new(), 7),
             Some(longest.as_str())
         );
         let too_long = "x".repeat(TEXT_BYTES_MAX + 1);
@@ -129,11 +132,11 @@ mod tests {
 
     #[test]
     fn text_that_is_not_utf8_is_refused() {
-        let mut table = table_with(1, "ab", 7);
-        table[ENTRY_HEADER_BYTES] = 0xFF;
-        let (_, behind_crc) = table.split_at(4);
+        let mut entry = entry_with(1, "ab", 7);
+        entry[ENTRY_HEADER_BYTES] = 0xFF;
+        let (_, behind_crc) = entry.split_at(4);
         let crc32 = Checksum::new().of(&[&7u32.to_le_bytes(), behind_crc]);
-        table[..4].copy_from_slice(&crc32.to_le_bytes());
-        assert_eq!(decode(&table, 1, &Checksum::new(), 7), None);
+        entry[..4].copy_from_slice(&crc32.to_le_bytes());
+        assert_eq!(decode(&entry, 1, &Checksum::new(), 7), None);
     }
 }

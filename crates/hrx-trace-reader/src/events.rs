@@ -279,7 +279,7 @@ struct LabelsSeen {
 
 impl LabelsSeen {
     fn new(trace: &Trace) -> Self {
-        let blocks = trace.snapshot().labels.len().div_euclid(BLOCK_BYTES);
+        let blocks = (trace.snapshot().label_bytes as usize).div_euclid(BLOCK_BYTES);
         Self {
             last: 0,
             seen: vec![0; blocks.div_euclid(64).saturating_add(1)],

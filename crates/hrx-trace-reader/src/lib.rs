@@ -53,7 +53,7 @@
 //! verdict, `since` finds where a late reading begins, `events` merges the rings and sums up, `follow` reads on while the writer records, and [`seed`] is the in-memory tracer's document.
 //!
 //! What holds for any bytes whatever: no panic; no event that was not written; every ticket in the account; no loop longer than the file;
-//! memory bounded by a chunk for each ring (256 KiB in all, at least 1 KiB each) and the label table (at most 16 MiB).
+//! memory bounded by a chunk for each ring (256 KiB in all, at least 1 KiB each), and a bit for each label there can be.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),

@@ -1,13 +1,13 @@
 //! The moment at which a capture is read: everything that changes under the reader, taken once and in an order that loses nothing.
 //!
-//! The order: the writer's lock, the counters, the open table, each ring's `claimed`, the labels, the clock.
+//! The order: the writer's lock, the counters, the open table, each ring's `claimed`, the clock.
 //! - The lock before the state word: a writer that finishes and exits in between counts as finished.
 //! - The open table before `claimed`: a region that completes in between is seen in both, and the ring's record tells; never in neither.
-//! - The labels behind `claimed`: every name that the window's records use is in the table by then.
+//!
+//! The labels are read one by one when somebody asks: a name is in the table before a record uses it, and never changes.
 
 use bytemuck::Zeroable;
 use hrx_trace_format::header::{STATE_FINISHED, STATE_RECORDING};
-use hrx_trace_format::label::{self, BLOCK_BYTES, TEXT_BYTES_MAX, blocks_of};
 use hrx_trace_format::open::{KIND_OPEN, SEQUENCE_TAKEN};
 use hrx_trace_format::record::SEQUENCE_MAX;
 use hrx_trace_format::{Area, Checksum, Counters, Identity, OpenRecord};
@@ -18,8 +18,6 @@ use crate::ring::Place;
 use crate::source::Source;
 use crate::{Damage, Ending};
 
-/// More than the longest label takes.
-const LABEL_BYTES_AT_ONCE: usize = 2 * TEXT_BYTES_MAX;
 /// How often a slot of the open table that a live writer is just changing is read again.
 const RETRIES: u32 = 8;
 
@@ -35,13 +33,11 @@ pub(crate) struct Snapshot {
     pub(crate) open_torn: u64,
     /// Tickets given out, ring by ring, at most [`SEQUENCE_MAX`] each.
     pub(crate) claimed: Vec<u64>,
-    /// The label table, or what there is of it.
-    pub(crate) labels: Vec<u8>,
+    /// Bytes of the label table that there are.
+    pub(crate) label_bytes: u64,
     /// Live: now.
     pub(crate) now_ns: Option<u64>,
     pub(crate) damages: Vec<Damage>,
-    /// Bytes at the start of the label table that hold whole entries.
-    label_bytes_known: usize,
 }
 
 /// How much of a capture that nobody writes any more is read to make sure of its counters.
@@ -92,11 +88,9 @@ impl Snapshot {
                 read_claimed(source, &place, runs, chunk_records, evidence, &mut damages)
             })
             .collect();
-        let labels_there = file_bytes
+        let label_bytes = file_bytes
             .saturating_sub(identity.label_offset)
             .min(identity.label_bytes);
-        let mut labels = vec![0; labels_there as usize];
-        damages.extend(source.read(identity.label_offset, &mut labels));
         Self {
             file_bytes,
             ending,
@@ -105,14 +99,13 @@ impl Snapshot {
             open,
             open_torn,
             claimed,
-            labels,
+            label_bytes,
             now_ns: (ending == Ending::Live).then(|| now_ns(identity)).flatten(),
             damages,
-            label_bytes_known: 0,
         }
     }
 
-    /// Takes again only what tells of new events: the state, each ring's `claimed`, the labels that are new, in this order.
+    /// Takes again only what tells of new events: the state and each ring's `claimed`, in this order.
     pub(crate) fn advance(&mut self, source: &Source, identity: &Identity, checksum: &Checksum) {
         self.writer_runs = writer_runs(source.lock(), identity);
         let mut state = 0u64;
@@ -127,38 +120,6 @@ impl Snapshot {
             let (claimed, _) = place.read_claimed(source);
             if claimed <= SEQUENCE_MAX {
                 *known = claimed.max(*known);
-            }
-        }
-        self.advance_labels(source, identity, checksum);
-    }
-
-    /// Entries lie one behind the other and never change, so only what is behind the last whole one is read.
-    fn advance_labels(&mut self, source: &Source, identity: &Identity, checksum: &Checksum) {
-        let salt = Area::LabelTable.salt(identity.salt);
-        loop {
-            let label_id = self
-                .label_bytes_known
-                .div_euclid(BLOCK_BYTES)
-                .saturating_add(1);
-            let label_id = u32::try_from(label_id).unwrap_or(u32::MAX);
-            if let Some(text) = label::decode(&self.labels, label_id, checksum, salt) {
-                let bytes = blocks_of(text.len()).saturating_mul(BLOCK_BYTES);
-                self.label_bytes_known = self.label_bytes_known.saturating_add(bytes);
-                continue;
-            }
-            let offset = identity
-                .label_offset
-                .saturating_add(self.label_bytes_known as u64);
-            let Some(unknown) = self.labels.get_mut(self.label_bytes_known..) else {
-                return;
-            };
-            let count = unknown.len().min(LABEL_BYTES_AT_ONCE);
-            let Some(unknown) = unknown.get_mut(..count) else {
-                return;
-            };
-            source.read(offset, unknown);
-            if label::decode(&self.labels, label_id, checksum, salt).is_none() {
-                return;
             }
         }
     }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use hrx_trace_format::header::PAGE_BYTES;
+use hrx_trace_format::label::BLOCK_BYTES;
 use hrx_trace_format::record::RECORD_BYTES;
 use hrx_trace_format::{Area, Checksum, Identity, UNLABELLED, label};
 
@@ -21,12 +22,12 @@ const RING_CHUNK_BYTES_MIN: u64 = 1 << 10;
 const CHUNK_RECORDS: usize = CHUNKS_BYTES as usize / RECORD_BYTES;
 
 /// The name of a region.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Label<'trace> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Label {
     /// It was recorded without one.
     None,
     /// Its name.
-    Text(&'trace str),
+    Text(String),
     /// It has one that cannot be believed: damaged, or cut off.
     Unreadable,
 }
@@ -152,22 +153,41 @@ impl Trace {
             .fold(0, u64::saturating_add)
     }
 
-    /// The label of an event or an open region.
+    /// The label of an event or an open region. Read from the file each time: whoever asks for every event remembers it.
     #[must_use]
-    pub fn label(&self, label_id: u32) -> Label<'_> {
-        if label_id == 0 {
-            return Label::None;
+    pub fn label(&self, label_id: u32) -> Label {
+        match label_id {
+            0 => Label::None,
+            _ => self
+                .read_label(label_id)
+                .map_or(Label::Unreadable, Label::Text),
+        }
+    }
+
+    /// The tables of many captures would take more memory than all else.
+    fn read_label(&self, label_id: u32) -> Option<String> {
+        let before = u64::from(label_id.checked_sub(1)?).checked_mul(BLOCK_BYTES as u64)?;
+        let there = self.snapshot.label_bytes.checked_sub(before)?;
+        let offset = self.identity.label_offset.checked_add(before)?;
+        let mut entry = vec![0; BLOCK_BYTES];
+        self.source.read(offset, &mut entry);
+        // Most names take one block.
+        let bytes = label::entry_bytes(&entry, label_id)?;
+        if bytes as u64 > there {
+            return None;
+        }
+        if bytes > entry.len() {
+            entry.resize(bytes, 0);
+            self.source.read(offset, &mut entry);
         }
         let salt = Area::LabelTable.salt(self.identity.salt);
-        match label::decode(&self.snapshot.labels, label_id, &self.checksum, salt) {
-            Some(text) => Label::Text(text),
-            None => Label::Unreadable,
-        }
+        let text = label::decode(&entry, label_id, &self.checksum, salt)?;
+        Some(text.to_owned())
     }
 
     /// What to call an event or an open region of that label.
     #[must_use]
-    pub fn name(&self, label_id: u32) -> Cow<'_, str> {
+    pub fn name(&self, label_id: u32) -> Cow<'static, str> {
         match self.label(label_id) {
             Label::None => UNLABELLED.into(),
             Label::Text(text) => text.into(),
@@ -317,7 +337,7 @@ mod tests {
         let mut image = sample();
         let trace = image.trace();
         assert_eq!(trace.label(0), Label::None);
-        assert_eq!(trace.label(1), Label::Text("gemm"));
+        assert_eq!(trace.label(1), Label::Text("gemm".into()));
         assert_eq!(trace.label(3), Label::Unreadable);
         assert_eq!(trace.label(u32::MAX), Label::Unreadable);
         assert_eq!(trace.name(0), "native region");

@@ -30,7 +30,7 @@ use crate::flows::{Flows, Region};
 use crate::format::{Followed, Outcome, Writer};
 use crate::lanes::{Lanes, Place, SHOWN_NS_MAX, Times};
 use crate::marks;
-use crate::names::Names;
+use crate::names::{Names, shown};
 use crate::tids::CAPTURE_TID;
 
 /// Written out once so many bytes have gathered.
@@ -102,7 +102,7 @@ impl<Sink: Write> Chrome<Sink> {
         let mut chrome = Self {
             sink,
             buffer: Vec::with_capacity(CHUNK_BYTES + (64 << 10)),
-            names: Names::new(escape),
+            names: Names::new(quoted),
             flows: Flows::new(),
             arrows: 0,
             extras,
@@ -431,7 +431,8 @@ pub fn copy_rate_name(lane: u32) -> String {
 }
 
 /// A region's name as it stands between quotes, up to what the region itself adds.
-fn escape(name: &str, line: &mut Vec<u8>) {
+fn quoted(capture: &Capture, label_id: u32, line: &mut Vec<u8>) {
+    let name = shown(capture, label_id);
     let quoted = Value::from(format!("{name} (host-observed)")).to_string();
     line.extend_from_slice(&quoted.as_bytes()[1..quoted.len() - 1]);
 }

@@ -13,6 +13,7 @@ use hrx_trace_reader::{Event, Label, OpenRegion};
 
 use crate::captures::{Capture, Captures};
 use crate::format::Outcome;
+use crate::names::OfLabels;
 
 /// The part of the command line that selects.
 #[derive(Debug, Default, clap::Args)]
@@ -156,8 +157,8 @@ pub struct Filter {
     labels: Option<GlobSet>,
     min_duration_ns: u64,
     correlations: BTreeSet<u64>,
-    /// By capture and label id: whether the label matches.
-    matches: Vec<Vec<Option<bool>>>,
+    /// Whether the label matches.
+    matches: OfLabels<bool>,
     is_everything: bool,
 }
 
@@ -186,7 +187,7 @@ impl Filter {
             labels,
             min_duration_ns: selection.min_duration.map_or(0, |span| span.0),
             correlations: selection.correlation.iter().copied().collect(),
-            matches: vec![Vec::new(); captures.len()],
+            matches: OfLabels::new(),
             is_everything: false,
         };
         filter.is_everything = (filter.from_ns, filter.to_ns, filter.min_duration_ns)
@@ -239,18 +240,13 @@ impl Filter {
         let Some(globs) = &self.labels else {
             return true;
         };
-        let known = &mut self.matches[capture.index];
-        let index = label_id as usize;
-        if let Some(Some(matches)) = known.get(index) {
+        if let Some(matches) = self.matches.get(capture, label_id) {
             return *matches;
         }
         let matches = globs.is_match(&*capture.trace.name(label_id));
-        // What cannot be read now may be later, and has no bound.
+        // What cannot be read now may be later.
         if capture.trace.label(label_id) != Label::Unreadable {
-            if known.len() <= index {
-                known.resize(index + 1, None);
-            }
-            known[index] = Some(matches);
+            self.matches.put(capture, label_id, matches);
         }
         matches
     }

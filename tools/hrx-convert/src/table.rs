@@ -17,7 +17,7 @@ use crate::captures::{Capture, Captures};
 use crate::chrome::lane_name;
 use crate::facts::Merged;
 use crate::format::{Followed, Outcome, Writer};
-use crate::names::name_of;
+use crate::names::{Names, name_of, plain};
 
 const BUFFER_BYTES: usize = 256 << 10;
 /// In a column there is room for the word alone.
@@ -59,7 +59,7 @@ enum State {
 }
 
 impl<'capture> Row<'capture> {
-    fn completed(capture: &'capture Capture, event: &Event) -> Self {
+    fn completed(capture: &'capture Capture, event: &Event, label: &'capture str) -> Self {
         Self {
             capture: capture.index,
             pid: capture.pid,
@@ -68,7 +68,7 @@ impl<'capture> Row<'capture> {
             duration_ns: event.duration_ns,
             lane: event.lane,
             lane_name: lane_name(event.lane),
-            label: name_of(capture, event.label_id),
+            label: label.into(),
             copied_bytes: event.copied_bytes,
             correlation_id: event.correlation_id,
             thread_id: event.thread_id,
@@ -123,9 +123,31 @@ impl<'capture> Row<'capture> {
     }
 }
 
+/// The labels as columns have them.
+struct Labels {
+    names: Names,
+    name: Vec<u8>,
+}
+
+impl Labels {
+    fn new() -> Self {
+        Self {
+            names: Names::new(plain),
+            name: Vec::new(),
+        }
+    }
+
+    fn of(&mut self, capture: &Capture, label_id: u32) -> Cow<'_, str> {
+        self.name.clear();
+        self.names.push(&mut self.name, capture, label_id);
+        String::from_utf8_lossy(&self.name)
+    }
+}
+
 /// Writes an object a line: {"kind":"region", …}, and at the end {"kind":"account", …}.
 pub struct JsonLines<Sink: Write> {
     sink: BufWriter<Sink>,
+    labels: Labels,
 }
 
 #[derive(Serialize)]
@@ -143,28 +165,32 @@ impl<Sink: Write> JsonLines<Sink> {
     pub fn new(sink: Sink) -> Self {
         Self {
             sink: BufWriter::with_capacity(BUFFER_BYTES, sink),
+            labels: Labels::new(),
         }
     }
 
-    fn line(&mut self, line: &Line<'_>) -> io::Result<()> {
-        serde_json::to_writer(&mut self.sink, line)?;
-        self.sink.write_all(b"\n")
+    fn line(sink: &mut BufWriter<Sink>, line: &Line<'_>) -> io::Result<()> {
+        serde_json::to_writer(&mut *sink, line)?;
+        sink.write_all(b"\n")
     }
 }
 
 impl<Sink: Write> Writer for JsonLines<Sink> {
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
-        self.line(&Line::Region(&Row::completed(capture, event)))
+        let label = self.labels.of(capture, event.label_id);
+        let row = Row::completed(capture, event, &label);
+        Self::line(&mut self.sink, &Line::Region(&row))
     }
 
     fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
         for row in Row::all_open(captures, outcomes) {
-            self.line(&Line::Region(&row))?;
+            Self::line(&mut self.sink, &Line::Region(&row))?;
         }
-        self.line(&Line::Account {
+        let account = Line::Account {
             measurement: MEASUREMENT,
             facts: Merged::new(captures, outcomes),
-        })?;
+        };
+        Self::line(&mut self.sink, &account)?;
         self.flush()
     }
 }
@@ -178,6 +204,7 @@ impl<Sink: Write> Followed for JsonLines<Sink> {
 /// Writes a head with the columns' names, and a region a line; quoted as by RFC 4180 where needed, lines ended by LF.
 pub struct Csv<Sink: Write> {
     rows: csv::Writer<Sink>,
+    labels: Labels,
 }
 
 impl<Sink: Write> Csv<Sink> {
@@ -188,7 +215,8 @@ impl<Sink: Write> Csv<Sink> {
             .buffer_capacity(BUFFER_BYTES)
             .from_writer(sink);
         rows.write_record(COLUMNS)?;
-        Ok(Self { rows })
+        let labels = Labels::new();
+        Ok(Self { rows, labels })
     }
 }
 
@@ -217,7 +245,10 @@ const COLUMNS: [&str; 19] = [
 
 impl<Sink: Write> Writer for Csv<Sink> {
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
-        Ok(self.rows.serialize(Row::completed(capture, event))?)
+        let label = self.labels.of(capture, event.label_id);
+        Ok(self
+            .rows
+            .serialize(Row::completed(capture, event, &label))?)
     }
 
     fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
@@ -297,10 +328,8 @@ mod tests {
     #[test]
     fn the_columns_are_the_fields() {
         let captures = captures();
-        let region = Row::completed(
-            &captures[0],
-            &captures.events(0).next().expect("an event").1,
-        );
+        let event = captures.events(0).next().expect("an event").1;
+        let region = Row::completed(&captures[0], &event, "gemm");
         let value = serde_json::to_string(&region).expect("JSON");
         let mut from = 0;
         for column in COLUMNS {

@@ -410,6 +410,40 @@ fn what_a_filter_leaves_out_is_said() {
     assert_eq!(unfiltered.get("filtered_out"), None);
 }
 
+/// The bug: the label tables of all captures were held in memory at once, up to 16 MiB each. Found by merging 500.
+#[test]
+fn label_tables_of_many_captures_take_no_memory() {
+    let folder = folder();
+    let mut capture = Capture::with(Geometry {
+        label_bytes: 16 << 20,
+        ..Geometry::new(16)
+    });
+    let label_id = capture.label(&"x".repeat(100));
+    capture.record(Record {
+        label_id,
+        ..region(0, 0, 1)
+    });
+    let bytes = capture.bytes();
+    for i in 0..60 {
+        // Sparse: the zeroes are read, but lie on no disk.
+        let file = File::create(folder.path().join(format!("{i}.hrxt"))).expect("a file");
+        file.set_len(bytes.len() as u64).expect("a sparse file");
+        for (page, at) in bytes.chunks(4096).zip((0..).step_by(4096)) {
+            if page.iter().any(|byte| *byte != 0) {
+                file.write_all_at(page, at).expect("room");
+            }
+        }
+    }
+    for options in ["--format chrome", "--format jsonl", "--info"] {
+        // In KiB, of the address space: stacks and reserves of threads are in it.
+        let script = format!("ulimit -v 600000; exec \"$0\" {options} *.hrxt");
+        let output = limited(&folder, &script);
+        assert_eq!(code(&output), 0, "{options}: {}", stderr(&output));
+        let labels = stdout(&output).matches(&"x".repeat(100)).count();
+        assert_eq!(labels, if options == "--info" { 0 } else { 60 });
+    }
+}
+
 /// The bug: each capture stays open, and at the 1,025th or so "Too many open files" was all that was said.
 #[test]
 fn captures_beyond_the_limit_on_open_files() {
