@@ -851,6 +851,37 @@ mod tests {
     }
 
     /// Memory: labels whose escaped names exceed the cache are escaped anew, and come out the same.
+    /// The bug: the counters of all captures were held until the last was made, hundreds of megabytes of many captures.
+    #[test]
+    fn counters_are_written_out_as_they_are_made() {
+        struct Widest(usize);
+        impl Write for &mut Widest {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0 = self.0.max(bytes.len());
+                Ok(bytes.len())
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut capture = Capture::new(64_000);
+        for i in 0..64_000 {
+            capture.record(Record {
+                copied_bytes: i,
+                ..region(i as u32 % 64, i * 1_000, 500)
+            });
+        }
+        let captures = Captures::of_bytes([capture.bytes()]);
+        let mut widest = Widest(0);
+        write_everything(
+            &captures,
+            Chrome::new(&captures, Extras::default(), &mut widest),
+        );
+        // A lane's counter more.
+        assert!(widest.0 < 3 * CHUNK_BYTES, "{}", widest.0);
+    }
+
     #[test]
     fn more_names_than_are_kept() {
         let mut capture = Capture::with(Geometry {

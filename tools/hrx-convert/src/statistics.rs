@@ -5,6 +5,7 @@
 //! histogram holds durations to three digits, rounded up: a percentile is at most 0.1 % above the exact one, never below. All other
 //! figures are exact.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::io;
@@ -16,7 +17,8 @@ use crate::sweep::{Coverage, Sweep, keep};
 
 /// Lanes with figures of their own. Their overlaps are a square of them.
 const LANES_MAX: usize = 64;
-/// Labels with figures of their own, in all lanes together: each has a histogram, of about 80 KiB where durations reach a second.
+/// Labels with figures of their own, in all lanes together: each has a histogram, of about 80 KiB where durations reach a second, once it has more
+/// than a few regions.
 const GROUPS_MAX: usize = 1024;
 /// The longest regions that are remembered.
 const SLOWEST_MAX: usize = 10;
@@ -26,6 +28,8 @@ const FAILED_MAX: usize = 10;
 const LAST_MAX: usize = 3;
 /// The longest gaps of each lane that are remembered.
 const GAPS_MAX: usize = 3;
+/// Durations that are remembered one by one: they take less than a histogram does.
+const FEW_MAX: usize = 512;
 /// Digits of a duration that a histogram keeps.
 const DIGITS: u8 = 3;
 
@@ -53,7 +57,58 @@ pub struct Measures {
     pub copied_bytes: u128,
     /// The total of the regions that copied something.
     pub copying_ns: u128,
-    durations: Histogram<u32>,
+    durations: Durations,
+}
+
+/// Any number of durations. What is asked of a few of them is asked of their histogram, too.
+#[derive(Clone, Debug)]
+enum Durations {
+    Few(Vec<u64>),
+    Many(Histogram<u32>),
+}
+
+impl Durations {
+    fn record(&mut self, duration_ns: u64) {
+        match self {
+            Self::Few(few) if few.len() < FEW_MAX => few.push(duration_ns),
+            Self::Few(_) => {
+                let mut many = self.histogram().into_owned();
+                record(&mut many, duration_ns);
+                *self = Self::Many(many);
+            }
+            Self::Many(many) => record(many, duration_ns),
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        match other {
+            Self::Few(few) => few.iter().for_each(|duration_ns| self.record(*duration_ns)),
+            Self::Many(others) => {
+                let mut many = self.histogram().into_owned();
+                many.add(others)
+                    .expect("a histogram that grows takes in every other");
+                *self = Self::Many(many);
+            }
+        }
+    }
+
+    fn histogram(&self) -> Cow<'_, Histogram<u32>> {
+        match self {
+            Self::Few(few) => {
+                let mut many = Histogram::new(DIGITS).expect("a histogram takes 0 to 5 digits");
+                few.iter()
+                    .for_each(|duration_ns| record(&mut many, *duration_ns));
+                Cow::Owned(many)
+            }
+            Self::Many(many) => Cow::Borrowed(many),
+        }
+    }
+}
+
+/// It grows to hold any duration there is.
+fn record(many: &mut Histogram<u32>, duration_ns: u64) {
+    let recorded = many.record(duration_ns);
+    debug_assert!(recorded.is_ok(), "{recorded:?}");
 }
 
 impl Measures {
@@ -65,7 +120,7 @@ impl Measures {
             max_ns: 0,
             copied_bytes: 0,
             copying_ns: 0,
-            durations: Histogram::new(DIGITS).expect("a histogram takes 0 to 5 digits"),
+            durations: Durations::Few(Vec::new()),
         }
     }
 
@@ -78,9 +133,7 @@ impl Measures {
             self.copied_bytes += u128::from(event.copied_bytes);
             self.copying_ns += u128::from(event.duration_ns);
         }
-        // It grows to hold any duration there is.
-        let recorded = self.durations.record(event.duration_ns);
-        debug_assert!(recorded.is_ok(), "{recorded:?}");
+        self.durations.record(event.duration_ns);
     }
 
     /// Takes in what others amount to.
@@ -91,9 +144,7 @@ impl Measures {
         self.max_ns = self.max_ns.max(other.max_ns);
         self.copied_bytes += other.copied_bytes;
         self.copying_ns += other.copying_ns;
-        self.durations
-            .add(&other.durations)
-            .expect("a histogram that grows takes in every other");
+        self.durations.add(&other.durations);
     }
 
     /// The mean duration, rounded down; None: there are no regions.
@@ -108,8 +159,9 @@ impl Measures {
             return None;
         }
         // The histogram gives the upper end of a range of durations; that of the last range is known exactly.
-        match self.durations.value_at_quantile(quantile) {
-            ns if self.durations.equivalent(ns, self.max_ns) => Some(self.max_ns),
+        let durations = self.durations.histogram();
+        match durations.value_at_quantile(quantile) {
+            ns if durations.equivalent(ns, self.max_ns) => Some(self.max_ns),
             ns => Some(ns),
         }
     }
@@ -122,7 +174,7 @@ impl Measures {
     /// How many regions took so long, by steps of `2^(1/steps)`: the upper end of each step, and a count, without empty steps.
     pub fn histogram(&self, steps: u32) -> Vec<(u64, u64)> {
         let mut bars: BTreeMap<u64, u64> = BTreeMap::new();
-        for step in self.durations.iter_recorded() {
+        for step in self.durations.histogram().iter_recorded() {
             let bar = (step.value_iterated_to().max(1) as f64).log2() * f64::from(steps);
             let upper_ns = ((bar.floor() + 1.0) / f64::from(steps)).exp2() as u64;
             *bars.entry(upper_ns).or_default() += step.count_since_last_iteration();
@@ -439,6 +491,33 @@ mod tests {
                 exact <= found && found <= exact + exact / 1_000,
                 "{quantile}: {exact}, {found}"
             );
+        }
+    }
+
+    /// The bug: each label of each lane of each capture had a histogram, however few its regions; 500 captures took gigabytes.
+    #[test]
+    fn a_few_durations_take_no_histogram_and_say_the_same() {
+        let of = |count: usize| {
+            let mut durations = Durations::Few(Vec::new());
+            let mut many = Histogram::<u32>::new(DIGITS).unwrap();
+            for i in 0..count as u64 {
+                let duration_ns = i * i * 7919 % 1_000_000_007;
+                durations.record(duration_ns);
+                many.record(duration_ns).unwrap();
+            }
+            assert_eq!(matches!(durations, Durations::Few(_)), count <= FEW_MAX);
+            assert_eq!(*durations.histogram(), many);
+            (durations, many)
+        };
+        let counts = [0, 1, FEW_MAX - 1, FEW_MAX, FEW_MAX + 1, 3 * FEW_MAX];
+        for one in counts {
+            for other in counts {
+                let (mut durations, mut many) = of(one);
+                let (others, many_others) = of(other);
+                durations.add(&others);
+                many.add(many_others).unwrap();
+                assert_eq!(*durations.histogram(), many, "{one} and {other}");
+            }
         }
     }
 
