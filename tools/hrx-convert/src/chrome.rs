@@ -31,6 +31,7 @@ use crate::format::{Followed, Outcome, Writer};
 use crate::lanes::{Lanes, Place, SHOWN_NS_MAX, Times};
 use crate::marks;
 use crate::names::{Names, shown};
+use crate::size::Size;
 use crate::tids::CAPTURE_TID;
 
 /// Written out once so many bytes have gathered.
@@ -51,6 +52,8 @@ pub struct Chrome<Sink> {
     flows: Flows,
     /// The number of the last arrow.
     arrows: u64,
+    events: u64,
+    size: Size,
     extras: Extras,
     /// By capture.
     processes: Vec<Process>,
@@ -105,6 +108,8 @@ impl<Sink: Write> Chrome<Sink> {
             names: Names::new(quoted),
             flows: Flows::new(),
             arrows: 0,
+            events: 0,
+            size: Size::default(),
             extras,
             processes: captures
                 .iter()
@@ -139,6 +144,14 @@ impl<Sink: Write> Chrome<Sink> {
 }
 
 impl<Sink: Write> Writer for Chrome<Sink> {
+    fn expect(&mut self, events: u64) {
+        self.size.expect(events);
+    }
+
+    fn left_out(&mut self) {
+        self.size.left_out();
+    }
+
     /// Writes a completed region.
     #[inline]
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
@@ -216,6 +229,7 @@ impl<Sink: Write> Writer for Chrome<Sink> {
                 push_arrow(line, &process.behind_name, self.arrows, [before, region]);
             }
         }
+        self.events += 1;
         if self.buffer.len() >= CHUNK_BYTES {
             self.write_out()?;
         }
@@ -403,6 +417,9 @@ impl<Sink: Write> Chrome<Sink> {
     }
 
     fn write_out(&mut self) -> io::Result<()> {
+        if let Some(warning) = self.size.add(self.buffer.len(), self.events) {
+            crate::say(&warning);
+        }
         self.sink.write_all(&self.buffer)?;
         self.buffer.clear();
         Ok(())

@@ -212,7 +212,6 @@ impl Arguments {
         Manner {
             gzip: self.named().gzip,
             grows: self.follow,
-            warns: self.format() == Format::Chrome,
         }
     }
 }

@@ -190,13 +190,17 @@ impl Filter {
             matches: OfLabels::new(),
             is_everything: false,
         };
-        filter.is_everything = (filter.from_ns, filter.to_ns, filter.min_duration_ns)
-            == (0, u64::MAX, 0)
-            && filter.lanes.is_empty()
-            && !filter.failed
-            && filter.labels.is_none()
-            && filter.correlations.is_empty();
+        filter.is_everything = filter.from_ns == 0 && filter.admits_what_is_read();
         Ok(filter)
+    }
+
+    /// Whether nothing is left out but at the beginning, where it need not be read.
+    pub fn admits_what_is_read(&self) -> bool {
+        (self.to_ns, self.min_duration_ns) == (u64::MAX, 0)
+            && self.lanes.is_empty()
+            && !self.failed
+            && self.labels.is_none()
+            && self.correlations.is_empty()
     }
 
     /// Nothing that ended before this is shown.

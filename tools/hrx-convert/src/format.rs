@@ -54,6 +54,12 @@ impl Outcome {
 
 /// Writes one output.
 pub trait Writer: Sized {
+    /// So many events are to come, less those that are left out: told before the first, if only the beginning is.
+    fn expect(&mut self, _events: u64) {}
+
+    /// An event is left out.
+    fn left_out(&mut self) {}
+
     /// Writes a completed region.
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()>;
 
@@ -86,6 +92,7 @@ impl Sieve {
     ) -> io::Result<()> {
         if !filter.admits(capture, event) {
             self.filtered_out += 1;
+            writer.left_out();
             return Ok(());
         }
         let start_ns = event.start_ns;
@@ -111,6 +118,11 @@ pub fn write_all(
 ) -> io::Result<Vec<Outcome>> {
     let mut sieves = vec![Sieve::default(); captures.len()];
     let (written, events) = read_ahead(captures.events(filter.since_ns()), |ahead| {
+        if let Some(events) = ahead.size_hint().1
+            && filter.admits_what_is_read()
+        {
+            writer.expect(events as u64);
+        }
         Watched::new(ahead, quiet).try_for_each(|(index, event)| {
             sieves[index].pass(filter, &mut writer, &captures[index], &event)
         })

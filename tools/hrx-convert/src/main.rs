@@ -31,6 +31,7 @@ mod progress;
 mod report;
 mod seed;
 mod signals;
+mod size;
 mod statistics;
 mod summary;
 mod sweep;

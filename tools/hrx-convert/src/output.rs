@@ -32,14 +32,7 @@ pub struct Manner {
     pub gzip: bool,
     /// In its place from the beginning.
     pub grows: bool,
-    /// Told when it nears the size at which browsers give up.
-    pub warns: bool,
 }
-
-/// A string in V8 ends at 2^29 - 24 characters, and viewers in browsers take JSON as one.
-const BROWSER_BYTES_MAX: u64 = (1 << 29) - 24;
-/// Near enough to say so.
-const NEAR_BYTES: u64 = BROWSER_BYTES_MAX / 16 * 15;
 
 /// An output that is being written.
 pub struct Output {
@@ -48,10 +41,6 @@ pub struct Output {
     unnamed: Option<(Temporary, PathBuf)>,
     what: String,
     is_terminal: bool,
-    /// Bytes so far, before compression.
-    bytes: u64,
-    /// At how many to warn.
-    warn_at: Option<u64>,
 }
 
 impl Output {
@@ -101,8 +90,6 @@ impl Output {
             background: Background::new(file, manner),
             unnamed,
             what,
-            bytes: 0,
-            warn_at: manner.warns.then_some(NEAR_BYTES),
         }
     }
 
@@ -140,18 +127,6 @@ impl Output {
         self.is_terminal
     }
 
-    #[cold]
-    fn hand_over(&mut self, flush: bool) -> io::Result<()> {
-        self.bytes += self.background.chunk.len() as u64;
-        if self.warn_at.is_some_and(|bytes| self.bytes >= bytes) {
-            self.warn_at = None;
-            crate::say(
-                "warning: the JSON nears 512 MB, which is more than viewers in a browser open: -o x.pftrace is a sixth of the size, and a window such as --last 10s, --lane or --label makes it smaller",
-            );
-        }
-        self.background.hand_over(flush)
-    }
-
     /// Completes the output: only now does the file have its name.
     pub fn commit(mut self) -> anyhow::Result<()> {
         let what = &self.what;
@@ -180,14 +155,14 @@ impl Write for Output {
         let chunk = &mut self.background.chunk;
         chunk.extend_from_slice(bytes);
         if chunk.len() >= CHUNK_BYTES {
-            self.hand_over(false)?;
+            self.background.hand_over(false)?;
         }
         Ok(())
     }
 
     /// Everything is on its way to whoever reads the file; an error may come with a later call.
     fn flush(&mut self) -> io::Result<()> {
-        self.hand_over(true)
+        self.background.hand_over(true)
     }
 }
 
@@ -387,14 +362,7 @@ mod tests {
         let plain = written(Manner::default(), pieces);
         assert_eq!(plain, pieces.concat());
         for grows in [false, true] {
-            let bytes = written(
-                Manner {
-                    gzip: true,
-                    grows,
-                    ..Manner::default()
-                },
-                pieces,
-            );
+            let bytes = written(Manner { gzip: true, grows }, pieces);
             // This decoder reads one member and no further.
             let mut decoder = flate2::bufread::GzDecoder::new(bytes.as_slice());
             let mut text = Vec::new();
@@ -435,7 +403,6 @@ mod tests {
         let manner = Manner {
             gzip: true,
             grows: true,
-            ..Manner::default()
         };
         let mut output = Output::create(Some(&path), manner).expect("an output");
         let mut so_far = Vec::new();
