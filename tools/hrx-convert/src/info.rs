@@ -9,7 +9,7 @@ use serde::Serialize;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::facts::{Facts, Open, Totals};
-use crate::words::{account_text, counted, duration_text, ending_words, span_ns};
+use crate::words::{account_text, counted, duration_text, ending_words, is_complete, span_ns};
 
 /// No line is wider.
 const COLUMNS: usize = 100;
@@ -130,9 +130,12 @@ fn page(name: &impl Display, trace: &Trace, report: &Report) -> String {
     page.account(report);
     page.line(
         "complete",
-        &match report.complete_since_ns {
-            0 => "from the start: nothing was overwritten".to_owned(),
-            since_ns => format!("for all that ended after {}", duration_text(since_ns)),
+        &match is_complete(report) {
+            true => "from the start: nothing was overwritten".to_owned(),
+            false => format!(
+                "for all that ended after {}",
+                duration_text(report.complete_since_ns)
+            ),
         },
     );
     if facts.open_regions.is_empty() {

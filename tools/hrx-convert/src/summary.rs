@@ -19,8 +19,8 @@ use crate::facts::Exact;
 use crate::format::{Outcome, Writer};
 use crate::info::{printable, wrap};
 use crate::words::{
-    account_text, bandwidth_text, count_text, counted, ending_words, losses_text, percent_text,
-    short_text,
+    account_text, bandwidth_text, count_text, counted, ending_words, is_complete, losses_text,
+    percent_text, short_text,
 };
 
 /// Labels of a lane that are listed; the JSON has more.
@@ -453,11 +453,9 @@ impl Page {
         self.wrapped(Style::new(), &account_text(&report.account));
         self.wrapped(
             Style::new(),
-            &match report.complete_since_ns {
-                since_ns if since_ns <= digest.shift_ns.0 => {
-                    "complete from the start: nothing was overwritten".to_owned()
-                }
-                since_ns => format!(
+            &match (is_complete(report), report.complete_since_ns) {
+                (true, _) => "complete from the start: nothing was overwritten".to_owned(),
+                (false, since_ns) => format!(
                     "complete for all that ended after {}: the last {} of {}",
                     short_text(since_ns),
                     short_text(report.last_ns.saturating_sub(since_ns)),

@@ -135,6 +135,11 @@ pub fn total(captures: &Captures, outcomes: &[Outcome]) -> String {
     }
 }
 
+/// Whether nothing older than what is there was overwritten. The moment since when that holds does not tell: it may be the very first.
+pub fn is_complete(report: &Report) -> bool {
+    (report.account.overwritten, report.account.overtaken) == (0, 0)
+}
+
 /// From the first beginning to the last moment known.
 pub fn span_ns(report: &Report) -> u64 {
     report

@@ -529,3 +529,20 @@ fn a_later_capture_is_complete_from_its_own_beginning() {
         stdout(&output)
     );
 }
+
+/// The bug: what was overwritten before the capture's very first moment was not said, for "complete since 0" was taken for "nothing was
+/// overwritten". Found by looking for comparisons of moments with 0.
+#[test]
+fn what_is_complete_since_its_first_moment_has_lost_something_yet() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut capture = Capture::new(1);
+    capture.record(region(0, 0, 0)).record(region(0, 0, 0));
+    capture.write(folder.path(), "a.hrxt");
+    for option in ["--info", "--summary"] {
+        let output = convert(&[option, "a.hrxt"], folder.path());
+        let said = stdout(&output);
+        assert!(said.contains("1 overwritten"), "{said}");
+        assert!(said.contains("for all that ended after 0 ns"), "{said}");
+        assert!(!said.contains("nothing was overwritten"), "{said}");
+    }
+}

@@ -541,8 +541,8 @@ class Timeline {
   }
 }
 
-/** Whether nothing was overwritten: complete from its own beginning, wherever on the timeline that is. */
-const isComplete = (capture) => Number(capture.complete_since_ns) <= Number(capture.shift_ns);
+/** Whether nothing was overwritten. The moment since when that holds does not tell: it may be the very first. */
+const isComplete = ({ account }) => !Number(account.overwritten) && !Number(account.overtaken);
 
 /** What a capture is called beside others. */
 function captureName(capture) {
