@@ -1,17 +1,15 @@
 //! Any trace whatever, in every output: valid, or an error, but never a panic, a hang, or more memory than a bound.
-//!
-//! The converter is a program: its `main.rs` takes this in as a module where it is built for the fuzzer, which runs command lines.
+#![no_main]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use clap::{Parser, ValueEnum};
+use hrx_convert::{Arguments, Format};
 use hrx_trace_fuzz::sealed;
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
-
-use crate::cli::{Arguments, Format};
 
 /// What is said of a capture, beside the formats.
 const SAYINGS: [&[&str]; 5] = [
@@ -53,7 +51,7 @@ static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
 fn run(words: impl Iterator<Item = PathBuf>) -> Option<u8> {
     let words = [PathBuf::from("hrx-convert")].into_iter().chain(words);
     let arguments = Arguments::try_parse_from(words).expect("a right command line");
-    super::run(&arguments).ok()
+    hrx_convert::run(&arguments).ok()
 }
 
 fn converted(format: Format, input: &Path, twice: bool) {

@@ -27,11 +27,11 @@ use crate::output::Manner;
 pub struct Arguments {
     /// The captures to read; of a directory, its *.hrxt files
     #[arg(value_name = "FILE", required_unless_present = "generate")]
-    pub files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
 
     /// Write to OUT instead of the standard output; it appears only once it is whole. Its name tells the format: .json, .pftrace, .jsonl, .csv, .html; .gz behind it compresses
     #[arg(short, long, value_name = "OUT")]
-    pub output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
 
     /// What to write, whatever OUT is called [default: chrome]
     #[arg(long, value_enum)]
@@ -42,28 +42,28 @@ pub struct Arguments {
     /// A FILE that is not there yet is waited for; of several, all are before the first is read. Every event is written within a fifth of a second. What the program overwrites before it can be read is counted. The JSON is an array of events
     /// then: Perfetto opens it at any moment, also before it is closed.
     #[arg(long)]
-    pub follow: bool,
+    pub(crate) follow: bool,
 
     /// Say who recorded, how the capture ended, what is missing and what was running, instead of converting
     #[arg(long, conflicts_with_all = ["format", "output", "check", "follow", "Selection"], help_heading = "Instead of converting")]
-    pub info: bool,
+    pub(crate) info: bool,
 
     /// With --info, --summary or --diff: as JSON
     #[arg(long, requires = "reported", help_heading = "Instead of converting")]
-    pub json: bool,
+    pub(crate) json: bool,
 
     /// Say in one line, and by the exit code, whether the capture is intact, instead of converting
     #[arg(long, conflicts_with_all = ["format", "output", "follow"], help_heading = "Instead of converting")]
-    pub check: bool,
+    pub(crate) check: bool,
 
     #[command(flatten)]
-    pub answers: Answers,
+    pub(crate) answers: Answers,
 
     #[command(flatten)]
-    pub selection: Selection,
+    pub(crate) selection: Selection,
 
     #[command(flatten)]
-    pub extras: Extras,
+    pub(crate) extras: Extras,
 }
 
 /// What to write.
@@ -153,7 +153,7 @@ impl Named {
 
 impl Arguments {
     /// Parses the command line; leaves with exit code 2 if it is wrong.
-    pub fn parse_and_validate() -> Self {
+    pub(crate) fn parse_and_validate() -> Self {
         let arguments = Self::parse();
         if arguments.follow && arguments.format() == Format::Seed {
             leave("the document of the in-memory tracer begins with how many events were dropped, which --follow cannot know".into());
@@ -174,7 +174,7 @@ impl Arguments {
     }
 
     /// Leaves with exit code 2 if the command line is wrong for these files.
-    pub fn validate(&self, files: &[PathBuf]) {
+    pub(crate) fn validate(&self, files: &[PathBuf]) {
         if let Some(output) = &self.output
             && files.iter().any(|file| same_file(file, output))
         {
@@ -204,11 +204,11 @@ impl Arguments {
         Named::new(self.output.as_deref())
     }
 
-    pub fn format(&self) -> Format {
+    pub(crate) fn format(&self) -> Format {
         self.format.unwrap_or(self.named().format)
     }
 
-    pub fn manner(&self) -> Manner {
+    pub(crate) fn manner(&self) -> Manner {
         Manner {
             gzip: self.named().gzip,
             grows: self.follow,
