@@ -447,7 +447,7 @@ mod tests {
     use super::*;
     use crate::snapshot::Evidence;
     use crate::source::Lock;
-    use crate::source::fake::Fake;
+    use crate::source::fake::{self, Fake};
     use crate::testing::{Image, live, read, region};
     use crate::{Ending, Event, Trace};
     use std::io;
@@ -651,7 +651,7 @@ mod tests {
         let fake = Fake {
             length,
             lock: Lock::Free,
-            read_at: Box::new(move |offset, buffer| {
+            read_at: fake::each(move |offset, buffer| {
                 if (bad..bad + 4096).contains(&offset) {
                     return Err(io::Error::other("medium error"));
                 }
