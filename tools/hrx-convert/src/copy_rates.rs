@@ -4,7 +4,7 @@
 //! behind the last one: so the memory is bounded, an event costs the same however long it is, and no event is left out whatever order they come in.
 //! What is shown is each bin's mean. Lanes beyond the first [`LANES_MAX`] that copy have no counter.
 
-use std::collections::BTreeMap;
+use crate::by_lane::ByLane;
 
 /// Of a lane, at most. A screen has about as many columns.
 const BINS: usize = 2_048;
@@ -16,7 +16,9 @@ const LANES_MAX: usize = 64;
 /// The copy rates of the lanes of one capture.
 #[derive(Default)]
 pub struct CopyRates {
-    lanes: BTreeMap<u32, Bins>,
+    lanes: ByLane<Bins>,
+    /// Lanes that copied.
+    copying: usize,
 }
 
 /// From a moment on, a lane's rate.
@@ -31,24 +33,28 @@ impl CopyRates {
     #[inline]
     pub fn add(&mut self, lane: u32, start_ns: u64, end_ns: u64, copied_bytes: u64) {
         if copied_bytes > 0 {
-            let lanes = self.lanes.len();
-            match self.lanes.get_mut(&lane) {
-                Some(bins) => bins.add(start_ns, end_ns, copied_bytes as f64),
-                None if lanes < LANES_MAX => {
-                    self.lanes
-                        .entry(lane)
-                        .or_default()
-                        .add(start_ns, end_ns, copied_bytes as f64)
+            match self.lanes.get_mut(lane) {
+                Some(bins) if !bins.bytes.is_empty() => {
+                    bins.add(start_ns, end_ns, copied_bytes as f64)
                 }
-                None => {}
+                _ => self.begin(lane, start_ns, end_ns, copied_bytes as f64),
             }
+        }
+    }
+
+    #[cold]
+    fn begin(&mut self, lane: u32, start_ns: u64, end_ns: u64, bytes: f64) {
+        if self.copying < LANES_MAX {
+            self.copying += 1;
+            self.lanes.of(lane).add(start_ns, end_ns, bytes);
         }
     }
 
     /// Lane by lane, the moments at which its rate changes; the last is 0.
     pub fn samples(self) -> impl Iterator<Item = (u32, Vec<Sample>)> {
+        let copied = |(_, bins): &(u32, Bins)| !bins.bytes.is_empty();
         let samples = |(lane, bins): (u32, Bins)| (lane, bins.samples());
-        self.lanes.into_iter().map(samples)
+        self.lanes.into_iter().filter(copied).map(samples)
     }
 }
 

@@ -15,8 +15,9 @@
 //! sub-lane but never a conflict. The first [`NEAR_MAX`] tracks of a lane are tried one by one; those behind them only take regions that come
 //! after (or before) everything they hold, and are found in O(log n), so that thousands of overlaps cost no more than a few.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
+use crate::by_lane::ByLane;
 use crate::tids::Tids;
 
 /// Times are shown up to here: 2^62 ns, 146 years. Perfetto keeps times in an i64.
@@ -76,6 +77,7 @@ struct NearTrack {
 
 impl NearTrack {
     /// Takes the region if it fits.
+    #[inline]
     fn admit(&mut self, new: Extent, margin: u64) -> bool {
         match self.tops.back() {
             // Nearly all come behind everything else.
@@ -155,6 +157,7 @@ struct Lane {
 }
 
 impl Lane {
+    #[inline]
     fn place(&mut self, new: Extent, margin: u64) -> usize {
         for (index, track) in self.near.iter_mut().enumerate() {
             if track.admit(new, margin) {
@@ -186,7 +189,7 @@ pub struct Place {
 
 /// The tracks of all lanes.
 pub struct Lanes {
-    lanes: BTreeMap<u32, Lane>,
+    lanes: ByLane<Lane>,
     tids: Tids,
     tracks: usize,
     times: Times,
@@ -195,7 +198,7 @@ pub struct Lanes {
 impl Lanes {
     pub fn new(times: Times) -> Self {
         Self {
-            lanes: BTreeMap::new(),
+            lanes: ByLane::default(),
             tids: Tids::new(),
             tracks: 0,
             times,
@@ -204,9 +207,10 @@ impl Lanes {
 
     /// Finds a track for the region from `start_ns` to `end_ns`; None: it has not ended, and nothing on its track begins after it or with it
     /// unless it is inside.
+    #[inline]
     pub fn place(&mut self, lane: u32, start_ns: u64, end_ns: Option<u64>) -> Place {
         let (extent, margin) = Extent::new(start_ns, end_ns, self.times);
-        let lane_tracks = self.lanes.entry(lane).or_default();
+        let lane_tracks = self.lanes.of(lane);
         let sub_lane = lane_tracks.place(extent, margin);
         let is_new = sub_lane == lane_tracks.tracks.len();
         if is_new {
@@ -396,7 +400,7 @@ mod tests {
             let place = lanes.place(3, index * 10, Some(index * 10 + 10));
             assert_eq!((place.tid, place.sub_lane), (4, 0));
         }
-        assert!(lanes.lanes[&3].near[0].tops.len() <= TOPS_MAX);
+        assert!(lanes.lanes.of(3).near[0].tops.len() <= TOPS_MAX);
     }
 
     #[test]
