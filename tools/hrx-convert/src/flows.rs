@@ -78,8 +78,7 @@ impl Flows {
             return None;
         }
         let capture = capture.index as u32;
-        let hash = mixed(correlation_id ^ u64::from(capture) << 48);
-        let Set(set) = &mut self.sets[hash as usize % SETS];
+        let Set(set) = &mut self.sets[set_of(correlation_id, capture)];
         let is_known = |known: &Chain| {
             known.correlation_id == correlation_id && known.capture_and_point >> 1 == capture
         };
@@ -106,6 +105,13 @@ impl Flows {
             before,
         })
     }
+}
+
+/// Ids that follow each other, as most do, have sets that follow each other: the next one is in the cache, or on its way. Others are scattered.
+fn set_of(correlation_id: u64, capture: u32) -> usize {
+    const NEIGHBOURS: u64 = 16;
+    let block = mixed(correlation_id / NEIGHBOURS ^ u64::from(capture) << 48);
+    block.wrapping_add(correlation_id % NEIGHBOURS) as usize % SETS
 }
 
 /// SplitMix64's finalizer: a bijection that scatters.
@@ -171,7 +177,7 @@ mod tests {
     #[test]
     fn ten_thousand_at_once_are_told_apart() {
         let captures = Captures::of_bytes([Made::new(1).bytes()]);
-        for stride in [1, 64, 4_096, 1 << 32] {
+        for stride in [1, 3, 8, 15, 16, 64, 4_096, 1 << 32] {
             let ids = (1..=10_000).map(|id| (0, id * stride, id));
             let links = links(&captures, ids.clone().chain(ids));
             let continued = links.iter().filter(|link| link.1).count();
