@@ -146,7 +146,8 @@ impl Merge {
         }
     }
 
-    #[inline]
+    /// Always inlined: an event that is handed back through memory is stored field by field and loaded in larger pieces, which have to wait for the stores.
+    #[inline(always)]
     pub(crate) fn next(&mut self, trace: &Trace) -> Option<Event> {
         if let [ring] = self.rings.as_mut_slice() {
             let record = ring.next(trace.source())?;
