@@ -79,35 +79,49 @@ impl NearTrack {
     /// Takes the region if it fits.
     #[inline]
     fn admit(&mut self, new: Extent, margin: u64) -> bool {
-        match self.tops.back() {
-            // Nearly all come behind everything else.
-            None => self.tops.push_back(new),
-            Some(last) if last.end <= new.start => self.tops.push_back(new),
-            // Most of the others began inside the last one.
-            Some(last) if last.start <= new.start => return false,
-            Some(_) => {
-                let from = self.tops.partition_point(|top| top.end <= new.start);
-                let to = self.tops.partition_point(|top| top.start <= new.end);
-                let mut overlapped = self.tops.range(from..to);
-                if let Some(first) = overlapped.next() {
-                    let last = overlapped.next_back().unwrap_or(first);
-                    let around = new.start.saturating_add(margin) < first.start
-                        && last.end.saturating_add(margin) <= new.end;
-                    if !around {
-                        return false;
-                    }
-                }
-                self.tops.drain(from..to);
-                self.tops.insert(from, new);
+        // Nearly all come behind everything else.
+        if self.tops.back().is_none_or(|last| last.end <= new.start) {
+            if self.tops.len() == TOPS_MAX {
+                self.forget_oldest();
+            }
+            self.tops.push_back(new);
+            return true;
+        }
+        self.admit_before_the_last(new, margin)
+    }
+
+    fn admit_before_the_last(&mut self, new: Extent, margin: u64) -> bool {
+        // Most of the others began inside the last one.
+        if self.tops.back().is_some_and(|last| last.start <= new.start) {
+            return false;
+        }
+        let from = self.tops.partition_point(|top| top.end <= new.start);
+        let to = self.tops.partition_point(|top| top.start <= new.end);
+        let mut overlapped = self.tops.range(from..to);
+        if let Some(first) = overlapped.next() {
+            let last = overlapped.next_back().unwrap_or(first);
+            let around = new.start.saturating_add(margin) < first.start
+                && last.end.saturating_add(margin) <= new.end;
+            if !around {
+                return false;
             }
         }
-        if self.tops.len() > TOPS_MAX
-            && let Some(oldest) = self.tops.pop_front()
+        self.tops.drain(from..to);
+        self.tops.insert(from, new);
+        if self.tops.len() > TOPS_MAX {
+            self.forget_oldest();
+        }
+        true
+    }
+
+    /// Makes one block of the two oldest regions.
+    #[inline]
+    fn forget_oldest(&mut self) {
+        if let Some(oldest) = self.tops.pop_front()
             && let Some(block) = self.tops.front_mut()
         {
             block.start = oldest.start;
         }
-        true
     }
 }
 
