@@ -87,7 +87,7 @@ impl Merge {
         for ((ring, reader), head) in (0..).zip(&mut self.rings).zip(&mut self.heads) {
             if let Some(record) = reader.next(trace.source()) {
                 self.queue.push(Reverse((record.end_ns(), ring)));
-                *head = record;
+                *head = *record;
             }
         }
     }
@@ -146,32 +146,21 @@ impl Merge {
         }
     }
 
-    #[inline]
+    /// Always inlined: an event that is handed back through memory is stored field by field and loaded in larger pieces, which have to wait for the stores.
+    #[inline(always)]
     pub(crate) fn next(&mut self, trace: &Trace) -> Option<Event> {
-        let (ring, record) = self.next_record(trace.source())?;
+        if let [ring] = self.rings.as_mut_slice() {
+            let record = ring.next(trace.source())?;
+            self.tally.note(trace, 0, record);
+            return Some(event(0, record));
+        }
+        let (ring, record) = self.next_of_several(trace.source())?;
         self.tally.note(trace, ring, &record);
-        Some(Event {
-            ring,
-            sequence: record.sequence,
-            start_ns: record.start_ns,
-            duration_ns: record.duration_ns,
-            copied_bytes: record.copied_bytes,
-            correlation_id: record.correlation_id,
-            lane: record.lane,
-            label_id: record.label_id,
-            thread_id: record.thread_id,
-            status: record.status,
-            failed: record.failed(),
-            saturated: record.saturated(),
-        })
+        Some(event(ring, &record))
     }
 
     /// The ring and the record that come next.
-    #[inline]
-    fn next_record(&mut self, source: &Source) -> Option<(u32, Record)> {
-        if let [ring] = self.rings.as_mut_slice() {
-            return ring.next(source).map(|record| (0, record));
-        }
+    fn next_of_several(&mut self, source: &Source) -> Option<(u32, Record)> {
         let mut top = self.queue.peek_mut()?;
         let Reverse((_, ring)) = *top;
         let head = self.heads.get_mut(ring as usize)?;
@@ -179,13 +168,31 @@ impl Merge {
         match self.rings.get_mut(ring as usize)?.next(source) {
             Some(next) => {
                 *top = Reverse((next.end_ns(), ring));
-                *head = next;
+                *head = *next;
             }
             None => {
                 PeekMut::pop(top);
             }
         }
         Some((ring, record))
+    }
+}
+
+#[inline]
+fn event(ring: u32, record: &Record) -> Event {
+    Event {
+        ring,
+        sequence: record.sequence,
+        start_ns: record.start_ns,
+        duration_ns: record.duration_ns,
+        copied_bytes: record.copied_bytes,
+        correlation_id: record.correlation_id,
+        lane: record.lane,
+        label_id: record.label_id,
+        thread_id: record.thread_id,
+        status: record.status,
+        failed: record.failed(),
+        saturated: record.saturated(),
     }
 }
 
@@ -222,9 +229,7 @@ impl Tally {
                 .map_or(record.start_ns, |first_ns| first_ns.min(record.start_ns)),
         );
         self.last_ns = self.last_ns.max(record.end_ns());
-        if record.label_id != self.labels.last {
-            self.labels.note(trace, record.label_id);
-        }
+        self.labels.note(trace, record.label_id);
         if let Some(slot) = record.open_slot.checked_sub(1) {
             let index = self.index(slot.into(), ring);
             if let Some(latest) = self.completed.get_mut(index) {
@@ -269,8 +274,6 @@ impl Tally {
 /// Which labels the events name, so that each is verified once.
 #[derive(Debug)]
 struct LabelsSeen {
-    /// The label of the event before: most events share one with their neighbours.
-    last: u32,
     /// One bit for each block of the table, and one for all labels behind its end.
     seen: Vec<u64>,
     unreadable: u64,
@@ -281,16 +284,22 @@ impl LabelsSeen {
     fn new(trace: &Trace) -> Self {
         let blocks = (trace.snapshot().label_bytes as usize).div_euclid(BLOCK_BYTES);
         Self {
-            last: 0,
             seen: vec![0; blocks.div_euclid(64).saturating_add(1)],
             unreadable: 0,
             first_unreadable: None,
         }
     }
 
-    #[cold]
+    #[inline]
     fn note(&mut self, trace: &Trace, label_id: u32) {
-        self.last = label_id;
+        let word = self.seen.get((label_id / 64) as usize);
+        if word.is_none_or(|word| word >> (label_id % 64) & 1 == 0) {
+            self.note_new(trace, label_id);
+        }
+    }
+
+    #[cold]
+    fn note_new(&mut self, trace: &Trace, label_id: u32) {
         let bits = self.seen.len().saturating_mul(64);
         let index = (label_id as usize).min(bits.saturating_sub(1));
         let Some(word) = self.seen.get_mut(index.div_euclid(64)) else {

@@ -6,6 +6,11 @@
 //! [`newest_sequence`] looks at every record there is. That is as much reading as the whole capture; [`is_confirmed`] takes a sample instead, for
 //! readers that want no more than the end of it.
 
+use std::ops::Range;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+
 use bytemuck::Zeroable;
 use hrx_trace_format::Record;
 use hrx_trace_format::record::{SEQUENCE_MAX, slot_of};
@@ -13,9 +18,15 @@ use hrx_trace_format::record::{SEQUENCE_MAX, slot_of};
 use crate::ring::Place;
 use crate::source::Source;
 
+/// A thread more is worth its start for so many records: some milliseconds' reading.
+const RECORDS_PER_THREAD: u64 = 1 << 17;
+/// More of them would have too little each to read at once.
+const THREADS_MAX: usize = 4;
+
 /// The sequence of the newest believable record of a ring whose counter says `claimed`; 0 if there is none.
 ///
-/// Goes backwards from the slot of `claimed`, where the newest record should be: then one checksum is all that has to be computed.
+/// Goes backwards from the slot of `claimed`, where the newest record should be: then one checksum is all that has to be computed. What is left is
+/// copying the ring out of the page cache, which every processor does for a part. Together they hold `chunk_records` in memory.
 /// A read that fails is passed over: whoever reads the window meets it again, and tells.
 pub(crate) fn newest_sequence(
     source: &Source,
@@ -23,36 +34,83 @@ pub(crate) fn newest_sequence(
     claimed: u64,
     chunk_records: usize,
 ) -> u64 {
-    let from_start = slot_of(claimed, place.capacity)
-        .map_or(0, |slot| slot.saturating_add(1))
-        .min(place.present);
-    let mut chunk = Vec::new();
-    let mut newest = 0;
-    for (first, mut behind) in [(0, from_start), (from_start, place.present)] {
-        while behind > first {
-            let count = behind
-                .saturating_sub(first)
-                .min(chunk_records.max(1) as u64);
-            behind = behind.saturating_sub(count);
-            let end = behind.saturating_add(count);
-            if place.next_data(source, behind, end) == end {
+    let processors = thread::available_parallelism().map_or(1, |count| count.get());
+    let threads = place
+        .present
+        .div_euclid(RECORDS_PER_THREAD)
+        .clamp(1, processors.min(THREADS_MAX) as u64);
+    let search = Search {
+        source,
+        place,
+        from_start: slot_of(claimed, place.capacity)
+            .map_or(0, |slot| slot.saturating_add(1))
+            .min(place.present),
+        chunk_records: (chunk_records as u64)
+            .checked_div(threads)
+            .unwrap_or_default()
+            .max(1),
+        taken: AtomicU64::new(0),
+        newest: AtomicU64::new(0),
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            // Where there is no thread to be had, the others do its part.
+            let _ = thread::Builder::new().spawn_scoped(scope, || search.run());
+        }
+        search.run();
+    });
+    search.newest.into_inner()
+}
+
+/// What several threads search together, chunk by chunk.
+struct Search<'ring> {
+    source: &'ring Source,
+    place: &'ring Place,
+    /// Slots from the first one to the one where the newest record should be.
+    from_start: u64,
+    chunk_records: u64,
+    /// Chunks that somebody has taken.
+    taken: AtomicU64,
+    newest: AtomicU64,
+}
+
+impl Search<'_> {
+    /// Looks through chunks until none is left.
+    fn run(&self) {
+        let mut chunk = Vec::new();
+        while let Some(slots) = self.chunk(self.taken.fetch_add(1, Relaxed)) {
+            if self.place.next_data(self.source, slots.start, slots.end) == slots.end {
                 // Zeroes are no record.
                 continue;
             }
+            let count = slots.end.saturating_sub(slots.start);
             chunk.resize(count as usize, Record::zeroed());
-            place.read(source, behind, &mut chunk);
-            for (index, record) in chunk.iter().enumerate().rev() {
+            self.place.read(self.source, slots.start, &mut chunk);
+            let mut newest = self.newest.load(Relaxed);
+            for (slot, record) in slots.rev().zip(chunk.iter().rev()) {
                 if record.sequence > newest
                     && record.sequence <= SEQUENCE_MAX
-                    && slot_of(record.sequence, place.capacity) == behind.checked_add(index as u64)
-                    && place.verifies(record)
+                    && slot_of(record.sequence, self.place.capacity) == Some(slot)
+                    && self.place.verifies(record)
                 {
                     newest = record.sequence;
                 }
             }
+            self.newest.fetch_max(newest, Relaxed);
         }
     }
-    newest
+
+    /// The slots of the chunk of that number: backwards from where the newest record should be, and then backwards from the end of the ring.
+    fn chunk(&self, number: u64) -> Option<Range<u64>> {
+        let in_start = self.from_start.div_ceil(self.chunk_records);
+        let (first, behind, number) = match number.checked_sub(in_start) {
+            None => (0, self.from_start, number),
+            Some(number) => (self.from_start, self.place.present, number),
+        };
+        let end = behind.checked_sub(number.checked_mul(self.chunk_records)?)?;
+        let start = end.saturating_sub(self.chunk_records).max(first);
+        (start < end).then_some(start..end)
+    }
 }
 
 /// Records on either side of the counter that must confirm it.
@@ -120,12 +178,11 @@ mod tests {
     use super::*;
     use crate::snapshot::Evidence;
     use crate::source::Lock;
-    use crate::source::fake::Fake;
+    use crate::source::fake::{self, Fake};
     use crate::testing::{Image, live, read, region};
     use crate::{Account, Trace};
-    use hrx_trace_format::Record;
-    use std::cell::Cell;
-    use std::rc::Rc;
+    use hrx_trace_format::{Checksum, Record};
+    use std::sync::Arc;
 
     #[test]
     fn a_counter_behind_the_newest_record() {
@@ -249,17 +306,57 @@ mod tests {
         }
     }
 
+    #[test]
+    fn every_slot_is_in_one_chunk() {
+        let mut image = Image::new(1, 1);
+        image.record_some(0, 1);
+        let source = Source::from_bytes(image.bytes);
+        let mut place = Place::new(&image.identity, 0, 1 << 20, &Checksum::new());
+        for (from_start, present) in [(0, 0), (0, 1), (1, 1), (5, 12), (12, 12), (8, 16), (0, 9)] {
+            place.present = present;
+            for chunk_records in 1..20 {
+                let search = Search {
+                    source: &source,
+                    place: &place,
+                    from_start,
+                    chunk_records,
+                    taken: AtomicU64::new(0),
+                    newest: AtomicU64::new(0),
+                };
+                let chunks: Vec<_> = (0..).map_while(|number| search.chunk(number)).collect();
+                let backwards: Vec<u64> = chunks.into_iter().flat_map(Iterator::rev).collect();
+                let expected = (0..from_start).rev().chain((from_start..present).rev());
+                assert!(backwards.iter().copied().eq(expected), "{backwards:?}");
+                assert_eq!(search.chunk(u64::MAX), None);
+            }
+        }
+    }
+
+    /// Wherever the counter says it should be, and wherever it is: one of the threads comes upon it.
+    #[test]
+    fn several_threads_find_the_newest() {
+        let capacity = 3 * RECORDS_PER_THREAD;
+        for recorded in [capacity, capacity + 5, capacity * 3 / 2] {
+            let mut image = Image::new(capacity, 1);
+            image.record_some(0, recorded);
+            for claimed in [recorded, 0, recorded - capacity / 3] {
+                image.set_claimed(0, claimed);
+                assert_eq!(image.trace().overwritten(), recorded - capacity);
+            }
+        }
+    }
+
     /// Opens an image as those do who want its newest events, and tells how many bytes were read of its ring.
     fn read_for_newest(image: Image) -> (u64, Account) {
-        let read = Rc::new(Cell::new(0));
+        let read = Arc::new(AtomicU64::new(0));
         let fake = Fake {
             length: image.bytes.len() as u64,
             lock: Lock::Free,
-            read_at: Box::new({
-                let read = Rc::clone(&read);
+            read_at: fake::each({
+                let read = Arc::clone(&read);
                 move |offset, buffer| {
                     if offset >= image.identity.ring_offset {
-                        read.set(read.get() + buffer.len() as u64);
+                        read.fetch_add(buffer.len() as u64, Relaxed);
                     }
                     buffer.copy_from_slice(&image.bytes[offset as usize..][..buffer.len()]);
                     Ok(buffer.len())
@@ -267,7 +364,7 @@ mod tests {
             }),
         };
         let trace = Trace::from_source(fake.into(), Evidence::Sample).unwrap();
-        (read.get(), trace.report().account)
+        (read.load(Relaxed), trace.report().account)
     }
 
     #[test]

@@ -238,42 +238,49 @@ impl RingReader {
         self.slot = slot_of(self.expected, self.place.capacity).unwrap_or_default();
     }
 
-    /// The next record that can be believed.
+    /// The next record that can be believed, in its place: a record is copied once, by whoever wants it.
     #[inline]
-    pub(crate) fn next(&mut self, source: &Source) -> Option<Record> {
-        loop {
-            let Some(&record) = self.chunk.get(self.judged) else {
+    pub(crate) fn next(&mut self, source: &Source) -> Option<&Record> {
+        let index = loop {
+            let Some(record) = self.chunk.get(self.judged) else {
                 if self.fill(source) {
                     continue;
                 }
-                return self.next_late(source);
+                let late = self.next_late(source)?;
+                self.chunk.clear();
+                self.chunk.push(late);
+                self.judged = 1;
+                break 0;
             };
+            let index = self.judged;
             let expected = self.expected;
-            self.judged = self.judged.wrapping_add(1);
+            self.judged = index.wrapping_add(1);
             self.expected = expected.wrapping_add(1);
-            let believed = if record.sequence == expected && self.place.verifies(&record) {
-                record
-            } else if let Some(record) = self.judge(source, expected) {
-                record
-            } else {
-                continue;
-            };
-            if self.takes(&believed) {
-                return Some(believed);
+            if record.sequence == expected && self.place.verifies(record) {
+                let (kind, end_ns) = (record.kind, record.end_ns());
+                if self.takes(kind, end_ns) {
+                    break index;
+                }
+            } else if let Some(believed) = self.judge(source, expected)
+                && self.takes(believed.kind, believed.end_ns())
+            {
+                *self.chunk.get_mut(index)? = believed;
+                break index;
             }
-        }
+        };
+        self.chunk.get(index)
     }
 
     /// Counts a believed record, and tells whether it is handed out.
     #[inline]
-    fn takes(&mut self, believed: &Record) -> bool {
-        if believed.kind != KIND_REGION {
+    fn takes(&mut self, kind: u16, end_ns: u64) -> bool {
+        if kind != KIND_REGION {
             self.account.skipped = self.account.skipped.wrapping_add(1);
             return false;
         }
         self.account.recovered = self.account.recovered.wrapping_add(1);
         if self.complete_since_ns.is_none() {
-            self.complete_since_ns = Some(believed.end_ns());
+            self.complete_since_ns = Some(end_ns);
         }
         true
     }
@@ -283,7 +290,7 @@ impl RingReader {
     fn next_late(&mut self, source: &Source) -> Option<Record> {
         while let Some(expected) = self.late.as_mut()?.now.pop() {
             if let Some(believed) = self.judge(source, expected)
-                && self.takes(&believed)
+                && self.takes(believed.kind, believed.end_ns())
             {
                 return Some(believed);
             }
@@ -447,7 +454,7 @@ mod tests {
     use super::*;
     use crate::snapshot::Evidence;
     use crate::source::Lock;
-    use crate::source::fake::Fake;
+    use crate::source::fake::{self, Fake};
     use crate::testing::{Image, live, read, region};
     use crate::{Ending, Event, Trace};
     use std::io;
@@ -651,7 +658,7 @@ mod tests {
         let fake = Fake {
             length,
             lock: Lock::Free,
-            read_at: Box::new(move |offset, buffer| {
+            read_at: fake::each(move |offset, buffer| {
                 if (bad..bad + 4096).contains(&offset) {
                     return Err(io::Error::other("medium error"));
                 }

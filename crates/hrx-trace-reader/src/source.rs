@@ -187,7 +187,7 @@ impl Source {
                 Ok(count)
             }
             #[cfg(test)]
-            Bytes::Fake(fake) => (fake.read_at)(offset, buffer),
+            Bytes::Fake(fake) => (fake.read_at.lock().unwrap())(offset, buffer),
         }
     }
 }
@@ -196,13 +196,22 @@ impl Source {
 #[cfg(test)]
 pub(crate) mod fake {
     use super::*;
+    use std::sync::Mutex;
 
-    type ReadAt = dyn Fn(u64, &mut [u8]) -> io::Result<usize>;
+    pub(crate) type ReadAt = dyn FnMut(u64, &mut [u8]) -> io::Result<usize> + Send;
 
     pub(crate) struct Fake {
         pub(crate) length: u64,
         pub(crate) lock: Lock,
-        pub(crate) read_at: Box<ReadAt>,
+        /// One read after the other, whichever thread asks.
+        pub(crate) read_at: Mutex<Box<ReadAt>>,
+    }
+
+    /// What a fake does at every read.
+    pub(crate) fn each(
+        read_at: impl FnMut(u64, &mut [u8]) -> io::Result<usize> + Send + 'static,
+    ) -> Mutex<Box<ReadAt>> {
+        Mutex::new(Box::new(read_at))
     }
 
     impl std::fmt::Debug for Fake {
@@ -223,7 +232,7 @@ pub(crate) mod fake {
 
 #[cfg(test)]
 mod tests {
-    use super::fake::Fake;
+    use super::fake::{self, Fake};
     use super::*;
 
     #[test]
@@ -260,12 +269,13 @@ mod tests {
     /// Short reads, interruptions, and a page that cannot be read.
     #[test]
     fn a_read_goes_on_behind_a_bad_page() {
-        let interrupted = std::cell::Cell::new(false);
+        let mut interrupted = false;
         let source = Source::from(Fake {
             length: 3 * PAGE_BYTES,
             lock: Lock::Free,
-            read_at: Box::new(move |offset, buffer| {
-                if !interrupted.replace(!interrupted.get()) {
+            read_at: fake::each(move |offset, buffer| {
+                interrupted = !interrupted;
+                if interrupted {
                     return Err(io::ErrorKind::Interrupted.into());
                 }
                 if offset / PAGE_BYTES == 1 {

@@ -1,7 +1,5 @@
 //! Small captures for tests, built from the format crate alone: what a writer would have left, and any departure from it.
 
-use std::cell::RefCell;
-
 use bytemuck::Zeroable;
 use hrx_trace_format::header::{STATE_FINISHED, STATE_RECORDING};
 use hrx_trace_format::open::{KIND_OPEN, sequence_of};
@@ -9,7 +7,7 @@ use hrx_trace_format::record::slot_of;
 use hrx_trace_format::{Area, Checksum, Identity, OpenRecord, Record, label};
 
 use crate::snapshot::Evidence;
-use crate::source::fake::Fake;
+use crate::source::fake::{self, Fake};
 use crate::source::{Lock, Source};
 use crate::{Event, Report, Trace};
 
@@ -184,15 +182,16 @@ pub(crate) fn compact(capacity: u64, ring_count: u32) -> Identity {
 /// A capture whose writer lives, and works between any two reads of the reader.
 ///
 /// `between` sees the image before each read, with the offset and the number of bytes that will be read.
-pub(crate) fn live(image: Image, between: impl FnMut(&mut Image, u64, usize) + 'static) -> Trace {
+pub(crate) fn live(
+    mut image: Image,
+    mut between: impl FnMut(&mut Image, u64, usize) + Send + 'static,
+) -> Trace {
     let length = image.bytes.len() as u64;
-    let state = RefCell::new((image, between));
     let fake = Fake {
         length,
         lock: Lock::Held,
-        read_at: Box::new(move |offset, buffer| {
-            let (image, between) = &mut *state.borrow_mut();
-            between(image, offset, buffer.len());
+        read_at: fake::each(move |offset, buffer| {
+            between(&mut image, offset, buffer.len());
             let there = image.bytes.get(offset as usize..).unwrap_or_default();
             let count = there.len().min(buffer.len());
             buffer[..count].copy_from_slice(&there[..count]);

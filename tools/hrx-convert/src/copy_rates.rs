@@ -5,8 +5,9 @@
 //! behind the last one: so the memory is bounded, an event costs the same however long it is, and no event is left out whatever order they come in.
 //! What is shown is each bin's mean. Lanes beyond the first [`LANES_MAX`] that copy have no counter.
 
-use std::collections::BTreeMap;
 use std::mem;
+
+use crate::by_lane::ByLane;
 
 /// Of a lane, at most. A screen has about as many columns.
 const BINS: usize = 2_048;
@@ -21,7 +22,9 @@ const LANES_MAX: usize = 64;
 
 /// The copy rates of the lanes of one capture.
 pub struct CopyRates {
-    lanes: BTreeMap<u32, Bins>,
+    lanes: ByLane<Bins>,
+    /// Lanes that copied.
+    copying: usize,
     bins_max: usize,
 }
 
@@ -37,7 +40,8 @@ impl CopyRates {
     pub fn new(captures: usize) -> Self {
         let share = BINS_OF_CAPTURES / captures.max(1);
         Self {
-            lanes: BTreeMap::new(),
+            lanes: ByLane::default(),
+            copying: 0,
             bins_max: share.clamp(BINS_MIN, BINS),
         }
     }
@@ -46,23 +50,33 @@ impl CopyRates {
     #[inline]
     pub fn add(&mut self, lane: u32, start_ns: u64, end_ns: u64, copied_bytes: u64) {
         if copied_bytes > 0 {
-            let lanes = self.lanes.len();
-            match self.lanes.get_mut(&lane) {
-                Some(bins) => bins.add(start_ns, end_ns, copied_bytes as f64),
-                None if lanes < LANES_MAX => {
-                    let mut bins = Bins::new(self.bins_max);
-                    bins.add(start_ns, end_ns, copied_bytes as f64);
-                    self.lanes.insert(lane, bins);
+            match self.lanes.get_mut(lane) {
+                Some(bins) if !bins.bytes.is_empty() => {
+                    bins.add(start_ns, end_ns, copied_bytes as f64)
                 }
-                None => {}
+                _ => self.begin(lane, start_ns, end_ns, copied_bytes as f64),
             }
+        }
+    }
+
+    #[cold]
+    fn begin(&mut self, lane: u32, start_ns: u64, end_ns: u64, bytes: f64) {
+        if self.copying < LANES_MAX {
+            self.copying += 1;
+            let bins = self.lanes.of(lane);
+            bins.max = self.bins_max;
+            bins.add(start_ns, end_ns, bytes);
         }
     }
 
     /// Lane by lane, the moments at which its rate changes; the last is 0. Gives them away.
     pub fn samples(&mut self) -> impl Iterator<Item = (u32, Vec<Sample>)> + use<> {
+        let copied = |(_, bins): &(u32, Bins)| !bins.bytes.is_empty();
         let samples = |(lane, bins): (u32, Bins)| (lane, bins.samples());
-        mem::take(&mut self.lanes).into_iter().map(samples)
+        mem::take(&mut self.lanes)
+            .into_iter()
+            .filter(copied)
+            .map(samples)
     }
 }
 
@@ -78,17 +92,19 @@ struct Bins {
     steps: Vec<f64>,
 }
 
-impl Bins {
-    fn new(max: usize) -> Self {
+impl Default for Bins {
+    fn default() -> Self {
         Self {
-            max,
+            max: BINS,
             shift: SHIFT_MIN,
             first: u64::MAX,
             bytes: Vec::new(),
             steps: Vec::new(),
         }
     }
+}
 
+impl Bins {
     fn add(&mut self, start_ns: u64, end_ns: u64, bytes: f64) {
         let last_ns = end_ns.saturating_sub(1).max(start_ns);
         self.make_room(start_ns, last_ns);
@@ -182,7 +198,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn of(regions: &[(u64, u64, u64)], max: usize) -> Bins {
-        let mut bins = Bins::new(max);
+        let mut bins = Bins {
+            max,
+            ..Bins::default()
+        };
         for (start_ns, duration_ns, bytes) in regions {
             bins.add(*start_ns, start_ns + duration_ns, *bytes as f64);
         }

@@ -30,26 +30,43 @@ pub struct Region {
     pub is_point: bool,
 }
 
+/// Half a cache line, so that a set takes two.
 #[derive(Clone, Copy, Default)]
 struct Chain {
     correlation_id: u64,
     /// 0: none.
     chain: u64,
-    last: Region,
-    capture: usize,
+    start_ns: u64,
+    tid: u32,
+    /// The capture's index, and in the lowest bit whether the region is a point.
+    capture_and_point: u32,
 }
+
+impl Chain {
+    fn last(&self) -> Region {
+        Region {
+            start_ns: self.start_ns,
+            tid: self.tid,
+            is_point: self.capture_and_point & 1 != 0,
+        }
+    }
+}
+
+/// The latest first.
+#[derive(Clone, Copy, Default)]
+#[repr(align(64))]
+struct Set([Chain; WAYS]);
 
 /// The chains under way.
 pub struct Flows {
-    /// In each set, the latest first.
-    sets: Vec<[Chain; WAYS]>,
+    sets: Vec<Set>,
     chains: u64,
 }
 
 impl Flows {
     pub fn new() -> Self {
         Self {
-            sets: vec![[Chain::default(); WAYS]; SETS],
+            sets: vec![Set::default(); SETS],
             chains: 0,
         }
     }
@@ -60,33 +77,41 @@ impl Flows {
         if correlation_id == 0 {
             return None;
         }
-        let hash = mixed(correlation_id ^ (capture.index as u64) << 48);
-        let set = &mut self.sets[hash as usize % SETS];
-        let known = set.iter().position(|known| {
-            (known.correlation_id, known.capture) == (correlation_id, capture.index)
-        });
-        let continued = known
-            .map(|way| set[way])
-            .filter(|known| known.last.start_ns <= region.start_ns);
-        let chain = continued.map_or_else(
-            || {
-                self.chains += 1;
-                self.chains
-            },
-            |known| known.chain,
-        );
-        set[..=known.unwrap_or(WAYS - 1)].rotate_right(1);
-        set[0] = Chain {
-            correlation_id,
-            chain,
-            last: region,
-            capture: capture.index,
+        let capture = capture.index as u32;
+        let Set(set) = &mut self.sets[set_of(correlation_id, capture)];
+        let is_known = |known: &Chain| {
+            known.correlation_id == correlation_id && known.capture_and_point >> 1 == capture
         };
+        let known = set.iter().position(is_known);
+        let way = known.unwrap_or(WAYS - 1);
+        // Most continue the latest chain of their set, which stays where it is.
+        if way > 0 {
+            set[..=way].rotate_right(1);
+        }
+        let latest = &mut set[0];
+        let before = known
+            .map(|_| latest.last())
+            .filter(|before| before.start_ns <= region.start_ns);
+        if before.is_none() {
+            self.chains += 1;
+            latest.chain = self.chains;
+        }
+        latest.correlation_id = correlation_id;
+        latest.start_ns = region.start_ns;
+        latest.tid = region.tid;
+        latest.capture_and_point = capture << 1 | u32::from(region.is_point);
         Some(Link {
-            chain,
-            before: continued.map(|known| known.last),
+            chain: latest.chain,
+            before,
         })
     }
+}
+
+/// Ids that follow each other, as most do, have sets that follow each other: the next one is in the cache, or on its way. Others are scattered.
+fn set_of(correlation_id: u64, capture: u32) -> usize {
+    const NEIGHBOURS: u64 = 16;
+    let block = mixed(correlation_id / NEIGHBOURS ^ u64::from(capture) << 48);
+    block.wrapping_add(correlation_id % NEIGHBOURS) as usize % SETS
 }
 
 /// SplitMix64's finalizer: a bijection that scatters.
@@ -152,7 +177,7 @@ mod tests {
     #[test]
     fn ten_thousand_at_once_are_told_apart() {
         let captures = Captures::of_bytes([Made::new(1).bytes()]);
-        for stride in [1, 64, 4_096, 1 << 32] {
+        for stride in [1, 3, 8, 15, 16, 64, 4_096, 1 << 32] {
             let ids = (1..=10_000).map(|id| (0, id * stride, id));
             let links = links(&captures, ids.clone().chain(ids));
             let continued = links.iter().filter(|link| link.1).count();

@@ -15,8 +15,9 @@
 //! sub-lane but never a conflict. The first [`NEAR_MAX`] tracks of a lane are tried one by one; those behind them only take regions that come
 //! after (or before) everything they hold, and are found in O(log n), so that thousands of overlaps cost no more than a few.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
+use crate::by_lane::ByLane;
 use crate::tids::Tids;
 
 /// Times are shown up to here: 2^62 ns, 146 years. Perfetto keeps times in an i64.
@@ -76,36 +77,51 @@ struct NearTrack {
 
 impl NearTrack {
     /// Takes the region if it fits.
+    #[inline]
     fn admit(&mut self, new: Extent, margin: u64) -> bool {
-        match self.tops.back() {
-            // Nearly all come behind everything else.
-            None => self.tops.push_back(new),
-            Some(last) if last.end <= new.start => self.tops.push_back(new),
-            // Most of the others began inside the last one.
-            Some(last) if last.start <= new.start => return false,
-            Some(_) => {
-                let from = self.tops.partition_point(|top| top.end <= new.start);
-                let to = self.tops.partition_point(|top| top.start <= new.end);
-                let mut overlapped = self.tops.range(from..to);
-                if let Some(first) = overlapped.next() {
-                    let last = overlapped.next_back().unwrap_or(first);
-                    let around = new.start.saturating_add(margin) < first.start
-                        && last.end.saturating_add(margin) <= new.end;
-                    if !around {
-                        return false;
-                    }
-                }
-                self.tops.drain(from..to);
-                self.tops.insert(from, new);
+        // Nearly all come behind everything else.
+        if self.tops.back().is_none_or(|last| last.end <= new.start) {
+            if self.tops.len() == TOPS_MAX {
+                self.forget_oldest();
+            }
+            self.tops.push_back(new);
+            return true;
+        }
+        self.admit_before_the_last(new, margin)
+    }
+
+    fn admit_before_the_last(&mut self, new: Extent, margin: u64) -> bool {
+        // Most of the others began inside the last one.
+        if self.tops.back().is_some_and(|last| last.start <= new.start) {
+            return false;
+        }
+        let from = self.tops.partition_point(|top| top.end <= new.start);
+        let to = self.tops.partition_point(|top| top.start <= new.end);
+        let mut overlapped = self.tops.range(from..to);
+        if let Some(first) = overlapped.next() {
+            let last = overlapped.next_back().unwrap_or(first);
+            let around = new.start.saturating_add(margin) < first.start
+                && last.end.saturating_add(margin) <= new.end;
+            if !around {
+                return false;
             }
         }
-        if self.tops.len() > TOPS_MAX
-            && let Some(oldest) = self.tops.pop_front()
+        self.tops.drain(from..to);
+        self.tops.insert(from, new);
+        if self.tops.len() > TOPS_MAX {
+            self.forget_oldest();
+        }
+        true
+    }
+
+    /// Makes one block of the two oldest regions.
+    #[inline]
+    fn forget_oldest(&mut self) {
+        if let Some(oldest) = self.tops.pop_front()
             && let Some(block) = self.tops.front_mut()
         {
             block.start = oldest.start;
         }
-        true
     }
 }
 
@@ -155,6 +171,7 @@ struct Lane {
 }
 
 impl Lane {
+    #[inline]
     fn place(&mut self, new: Extent, margin: u64) -> usize {
         for (index, track) in self.near.iter_mut().enumerate() {
             if track.admit(new, margin) {
@@ -186,7 +203,7 @@ pub struct Place {
 
 /// The tracks of all lanes.
 pub struct Lanes {
-    lanes: BTreeMap<u32, Lane>,
+    lanes: ByLane<Lane>,
     tids: Tids,
     tracks: usize,
     times: Times,
@@ -195,7 +212,7 @@ pub struct Lanes {
 impl Lanes {
     pub fn new(times: Times) -> Self {
         Self {
-            lanes: BTreeMap::new(),
+            lanes: ByLane::default(),
             tids: Tids::new(),
             tracks: 0,
             times,
@@ -204,9 +221,10 @@ impl Lanes {
 
     /// Finds a track for the region from `start_ns` to `end_ns`; None: it has not ended, and nothing on its track begins after it or with it
     /// unless it is inside.
+    #[inline]
     pub fn place(&mut self, lane: u32, start_ns: u64, end_ns: Option<u64>) -> Place {
         let (extent, margin) = Extent::new(start_ns, end_ns, self.times);
-        let lane_tracks = self.lanes.entry(lane).or_default();
+        let lane_tracks = self.lanes.of(lane);
         let sub_lane = lane_tracks.place(extent, margin);
         let is_new = sub_lane == lane_tracks.tracks.len();
         if is_new {
@@ -396,7 +414,7 @@ mod tests {
             let place = lanes.place(3, index * 10, Some(index * 10 + 10));
             assert_eq!((place.tid, place.sub_lane), (4, 0));
         }
-        assert!(lanes.lanes[&3].near[0].tops.len() <= TOPS_MAX);
+        assert!(lanes.lanes.of(3).near[0].tops.len() <= TOPS_MAX);
     }
 
     #[test]

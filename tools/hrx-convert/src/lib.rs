@@ -4,6 +4,7 @@
 
 mod ahead;
 mod answers;
+mod by_lane;
 mod captures;
 mod check;
 mod chrome;

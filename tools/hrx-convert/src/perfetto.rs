@@ -14,9 +14,10 @@
 //! rarely go back in time, most times take two bytes. One that does go back says its times absolutely.
 //! What a sequence needs to be read (names, defaults, clock) stands before its first use, so that the file can be read while it is being written.
 //!
-//! A region's two packets are built from prost's encoding primitives, everything else from [`messages`].
+//! A region's two packets are put together by a [`pen`], everything else is prost's, from [`messages`].
 
 mod messages;
+mod pen;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -25,7 +26,7 @@ use hrx_trace_format::MEASUREMENT;
 use hrx_trace_reader::{Event, Label, OpenRegion};
 use prost::Message;
 use prost::bytes::BufMut;
-use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint, key_len};
+use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};
 use serde_json::Value;
 
 use self::messages::{
@@ -35,6 +36,7 @@ use self::messages::{
     ProcessDescriptor, SLICE_BEGIN, SLICE_END, TracePacket, TracePacketDefaults, TraceUuid,
     TrackDescriptor, TrackEvent, TrackEventDefaults,
 };
+use self::pen::{Length, Pen, Short, WORD_VARINT_MAX, key, varint};
 use crate::captures::{Capture, Captures};
 use crate::chrome::{copy_rate_name, track_name};
 use crate::copy_rates::CopyRates;
@@ -116,8 +118,6 @@ pub struct Perfetto<Sink> {
     /// Filled up to `used`; there is always room for a region.
     chunk: Box<[u8]>,
     used: usize,
-    /// For a region's first packet, whose length stands before it.
-    body: Box<[u8]>,
     /// The timeline's zero on CLOCK_BOOTTIME.
     epoch_ns: u64,
     /// The last packet sequence.
@@ -211,7 +211,6 @@ impl<Sink: Write> Perfetto<Sink> {
             sink,
             chunk: vec![0; CHUNK_BYTES + REGION_BYTES_MAX].into(),
             used: 0,
-            body: vec![0; REGION_BYTES_MAX / 2].into(),
             epoch_ns,
             sequences: HEAD_SEQUENCE,
             known_words: 0,
@@ -301,42 +300,8 @@ impl<Sink: Write> Writer for Perfetto<Sink> {
             rates.add(event.lane, start_ns, end_ns, event.copied_bytes);
         }
 
-        let mut body = &mut *self.body;
-        put_varint(&mut body, field::EVENT_TYPE, SLICE_BEGIN as u64);
-        put_varint(&mut body, field::EVENT_CATEGORY_IIDS, CATEGORY_IID);
-        match &name {
-            Name::Interned(iid) => put_varint(&mut body, field::EVENT_NAME_IID, *iid),
-            Name::Inline(name) => put_bytes(&mut body, field::EVENT_NAME, name.as_bytes()),
-        }
-        put_integer(&mut body, Arg::CopiedBytes, event.copied_bytes);
-        put_bool(&mut body, Arg::Failed, event.failed);
-        if event.failed || event.status != 0 {
-            put_integer(&mut body, Arg::Status, u64::from(event.status));
-        }
-        if event.correlation_id != 0 {
-            put_integer(&mut body, Arg::CorrelationId, event.correlation_id);
-        }
-        put_integer(&mut body, Arg::ThreadId, u64::from(event.thread_id));
-        if process.several_rings {
-            put_integer(&mut body, Arg::Ring, u64::from(event.ring));
-        }
-        if event.saturated {
-            put_bool(&mut body, Arg::Saturated, true);
-        }
-        if end_ns - start_ns != event.duration_ns {
-            // The timeline ends before the region does; its own figures are here.
-            put_integer(&mut body, Arg::StartNs, event.start_ns);
-            put_integer(&mut body, Arg::DurationNs, event.duration_ns);
-        }
-        if let Some(flow) = flow {
-            encode_key(field::EVENT_FLOW_IDS, WireType::SixtyFourBit, &mut body);
-            body.put_u64_le(process.key ^ flow.chain);
-        }
-        let left = body.len();
-        let begin = &self.body[..self.body.len() - left];
         let track = &mut process.tracks[place.track];
         let (start_ns, end_ns) = (self.epoch_ns + start_ns, self.epoch_ns + end_ns);
-        let mut out = &mut self.chunk[self.used..];
         let (begun, ended) = match start_ns >= track.clock_ns {
             true => {
                 let since_ns = start_ns - track.clock_ns;
@@ -348,17 +313,53 @@ impl<Sink: Write> Writer for Perfetto<Sink> {
                 ((start_ns, absolute), (end_ns, absolute))
             }
         };
-        const EVENT: u8 = key(field::PACKET_TRACK_EVENT, WireType::LengthDelimited);
-        let event_bytes = 1 + encoded_len_varint(begin.len() as u64) + begin.len();
-        put_packet_head(&mut out, begun, track.of_begin.len + event_bytes);
-        track.of_begin.put(&mut out);
-        out.put_u8(EVENT);
-        put_number(&mut out, begin.len() as u64);
-        out.put_slice(begin);
-        put_packet_head(&mut out, ended, track.of_end.len);
-        track.of_end.put(&mut out);
-        let left = out.len();
-        self.used = self.chunk.len() - left;
+
+        let mut pen = Pen::new(&mut self.chunk, self.used);
+        let packet = begin_packet(&mut pen, begun);
+        pen.short(&track.of_begin);
+        let begin = pen.begin(key(field::PACKET_TRACK_EVENT, WireType::LengthDelimited));
+        pen.word(EVENT_HEAD, 4);
+        match &name {
+            Name::Interned(iid) => {
+                pen.byte(key(field::EVENT_NAME_IID, WireType::Varint));
+                pen.varint(*iid);
+            }
+            Name::Inline(name) => {
+                pen.key(field::EVENT_NAME, WireType::LengthDelimited);
+                pen.varint(name.len() as u64);
+                pen.bytes(name.as_bytes());
+            }
+        }
+        put_integer(&mut pen, Arg::CopiedBytes, event.copied_bytes);
+        put_bool(&mut pen, Arg::Failed, event.failed);
+        if event.failed || event.status != 0 {
+            put_integer(&mut pen, Arg::Status, u64::from(event.status));
+        }
+        if event.correlation_id != 0 {
+            put_integer(&mut pen, Arg::CorrelationId, event.correlation_id);
+        }
+        put_integer(&mut pen, Arg::ThreadId, u64::from(event.thread_id));
+        if process.several_rings {
+            put_integer(&mut pen, Arg::Ring, u64::from(event.ring));
+        }
+        if event.saturated {
+            put_bool(&mut pen, Arg::Saturated, true);
+        }
+        if end_ns - start_ns != event.duration_ns {
+            // The timeline ends before the region does; its own figures are here.
+            put_integer(&mut pen, Arg::StartNs, event.start_ns);
+            put_integer(&mut pen, Arg::DurationNs, event.duration_ns);
+        }
+        if let Some(flow) = flow {
+            pen.key(field::EVENT_FLOW_IDS, WireType::SixtyFourBit);
+            pen.word((process.key ^ flow.chain).to_le_bytes(), 8);
+        }
+        pen.end(begin);
+        pen.end(packet);
+        let packet = begin_packet(&mut pen, ended);
+        pen.short(&track.of_end);
+        pen.end(packet);
+        self.used = pen.at();
         if self.used >= CHUNK_BYTES {
             self.write_out()?;
         }
@@ -748,103 +749,74 @@ fn put_bytes(out: &mut impl BufMut, field: u32, bytes: &[u8]) {
     out.put_slice(bytes);
 }
 
+/// What every begin of a region says: a begin, of our category.
+const EVENT_HEAD: [u8; 8] = [
+    key(field::EVENT_TYPE, WireType::Varint),
+    SLICE_BEGIN as u8,
+    key(field::EVENT_CATEGORY_IIDS, WireType::Varint),
+    CATEGORY_IID as u8,
+    0,
+    0,
+    0,
+    0,
+];
+
+/// Begins a packet of that time.
+#[inline]
+fn begin_packet(pen: &mut Pen, (timestamp, clock): (u64, Option<u32>)) -> Length {
+    let packet = pen.begin(key(field::TRACE_PACKET, WireType::LengthDelimited));
+    pen.byte(key(field::PACKET_TIMESTAMP, WireType::Varint));
+    pen.varint(timestamp);
+    if let Some(clock) = clock {
+        pen.key(field::PACKET_TIMESTAMP_CLOCK_ID, WireType::Varint);
+        pen.varint(clock.into());
+    }
+    packet
+}
+
 /// An arg; as a string where Perfetto has no integer for it.
 #[inline]
-fn put_integer(out: &mut &mut [u8], arg: Arg, value: u64) {
+fn put_integer(pen: &mut Pen, arg: Arg, value: u64) {
+    if value <= WORD_VARINT_MAX {
+        const KEY: u8 = key(field::ANNOTATION_UINT_VALUE, WireType::Varint);
+        let (bytes, len) = varint(value);
+        put_annotation(pen, arg, KEY, len);
+        pen.word(bytes, len);
+    } else {
+        put_large(pen, arg, value);
+    }
+}
+
+#[cold]
+fn put_large(pen: &mut Pen, arg: Arg, value: u64) {
     if value <= i64::MAX as u64 {
         const KEY: u8 = key(field::ANNOTATION_UINT_VALUE, WireType::Varint);
-        put_annotation(out, arg, KEY, encoded_len_varint(value));
-        put_number(out, value);
+        put_annotation(pen, arg, KEY, encoded_len_varint(value));
+        pen.varint(value);
     } else {
+        const KEY: u8 = key(field::ANNOTATION_STRING_VALUE, WireType::LengthDelimited);
         let mut digits = itoa::Buffer::new();
         let digits = digits.format(value).as_bytes();
-        const KEY: u8 = key(field::ANNOTATION_STRING_VALUE, WireType::LengthDelimited);
-        put_annotation(out, arg, KEY, 1 + digits.len());
-        encode_varint(digits.len() as u64, out);
-        out.put_slice(digits);
+        put_annotation(pen, arg, KEY, 1 + digits.len());
+        pen.varint(digits.len() as u64);
+        pen.bytes(digits);
     }
 }
 
 #[inline]
-fn put_bool(out: &mut &mut [u8], arg: Arg, value: bool) {
+fn put_bool(pen: &mut Pen, arg: Arg, value: bool) {
     const KEY: u8 = key(field::ANNOTATION_BOOL_VALUE, WireType::Varint);
-    put_annotation(out, arg, KEY, 1);
-    out.put_u8(value.into());
+    put_annotation(pen, arg, KEY, 1);
+    pen.byte(value.into());
 }
 
 /// An annotation up to the key of its value, which takes so many bytes, fewer than a hundred.
 #[inline]
-fn put_annotation(out: &mut &mut [u8], arg: Arg, value_key: u8, value_bytes: usize) {
-    out.put_slice(&[
-        key(field::EVENT_DEBUG_ANNOTATIONS, WireType::LengthDelimited),
-        3 + value_bytes as u8,
-        key(field::ANNOTATION_NAME_IID, WireType::Varint),
-        arg as u8,
-        value_key,
-    ]);
-}
-
-/// The key of a field below 16, which is one byte.
-const fn key(field: u32, wire_type: WireType) -> u8 {
-    assert!(field < 16);
-    (field << 3) as u8 | wire_type as u8
-}
-
-/// A varint; most are short.
-#[inline]
-fn put_number(out: &mut &mut [u8], value: u64) {
-    if value < 0x80 {
-        out.put_u8(value as u8);
-    } else {
-        encode_varint(value, out);
-    }
-}
-
-/// A packet up to the fields behind its time, which take so many bytes.
-#[inline]
-fn put_packet_head(out: &mut &mut [u8], (timestamp, clock): (u64, Option<u32>), rest_bytes: usize) {
-    const PACKET: u8 = key(field::TRACE_PACKET, WireType::LengthDelimited);
-    const TIMESTAMP: u8 = key(field::PACKET_TIMESTAMP, WireType::Varint);
-    let of_clock = match clock {
-        None => 0,
-        Some(clock) => key_len(field::PACKET_TIMESTAMP_CLOCK_ID) + encoded_len_varint(clock.into()),
-    };
-    let bytes = 1 + encoded_len_varint(timestamp) + of_clock + rest_bytes;
-    out.put_u8(PACKET);
-    put_number(out, bytes as u64);
-    out.put_u8(TIMESTAMP);
-    encode_varint(timestamp, out);
-    if let Some(clock) = clock {
-        put_varint(out, field::PACKET_TIMESTAMP_CLOCK_ID, clock.into());
-    }
-}
-
-/// A few bytes, which are copied faster than any number of bytes.
-struct Short {
-    padded: [u8; 16],
-    len: usize,
-}
-
-impl Short {
-    fn new(write: impl FnOnce(&mut &mut [u8])) -> Self {
-        let mut padded = [0; 16];
-        let mut left = padded.as_mut_slice();
-        write(&mut left);
-        let len = 16 - left.len();
-        Self { padded, len }
-    }
-
-    fn bytes(&self) -> &[u8] {
-        &self.padded[..self.len]
-    }
-
-    /// There is always more room than the bytes take.
-    #[inline]
-    fn put(&self, out: &mut &mut [u8]) {
-        let place = std::mem::take(out);
-        place[..16].copy_from_slice(&self.padded);
-        *out = &mut place[self.len..];
-    }
+fn put_annotation(pen: &mut Pen, arg: Arg, value_key: u8, value_bytes: usize) {
+    const KEY: u8 = key(field::EVENT_DEBUG_ANNOTATIONS, WireType::LengthDelimited);
+    const NAME: u8 = key(field::ANNOTATION_NAME_IID, WireType::Varint);
+    let value_len = 3 + value_bytes as u8;
+    pen.word([KEY, value_len, NAME, arg as u8, value_key, 0, 0, 0], 5);
 }
 
 #[cfg(test)]

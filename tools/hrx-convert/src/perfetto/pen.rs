@@ -1,0 +1,208 @@
+//! Protobuf by hand, for what is written once per region: in place, and a whole word at a time.
+//!
+//! A store of eight bytes costs as much as one of a single byte, and less than finding out how many it takes. So words are stored whole, and the next one
+//! begins where the bytes end that were meant: whoever makes a pen sees to it that there is more room than everything takes.
+
+use prost::encoding::WireType;
+
+/// What a varint of eight bytes holds.
+pub const WORD_VARINT_MAX: u64 = (1 << 56) - 1;
+
+/// The key of a field below 16, which is one byte.
+pub const fn key(field: u32, wire_type: WireType) -> u8 {
+    assert!(field < 16);
+    (field << 3) as u8 | wire_type as u8
+}
+
+/// Writes from a place of a buffer on.
+pub struct Pen<'buffer> {
+    buffer: &'buffer mut [u8],
+    at: usize,
+}
+
+/// Where the length of a message stands that is being written.
+#[derive(Clone, Copy)]
+pub struct Length(usize);
+
+impl<'buffer> Pen<'buffer> {
+    #[inline]
+    pub fn new(buffer: &'buffer mut [u8], at: usize) -> Self {
+        Self { buffer, at }
+    }
+
+    /// Where the next byte goes.
+    #[inline]
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// The first `len` bytes of at most eight.
+    #[inline]
+    pub fn word(&mut self, bytes: [u8; 8], len: usize) {
+        self.buffer[self.at..self.at + 8].copy_from_slice(&bytes);
+        self.at += len;
+    }
+
+    #[inline]
+    pub fn byte(&mut self, byte: u8) {
+        self.buffer[self.at] = byte;
+        self.at += 1;
+    }
+
+    /// The key of a field from 16 up to 2047, which is two bytes.
+    #[inline]
+    pub fn key(&mut self, field: u32, wire_type: WireType) {
+        let key = field << 3 | wire_type as u32;
+        self.word([key as u8 | 0x80, (key >> 7) as u8, 0, 0, 0, 0, 0, 0], 2);
+    }
+
+    #[inline]
+    pub fn short(&mut self, short: &Short) {
+        self.buffer[self.at..self.at + 16].copy_from_slice(&short.padded);
+        self.at += short.len;
+    }
+
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.buffer[self.at..self.at + bytes.len()].copy_from_slice(bytes);
+        self.at += bytes.len();
+    }
+
+    #[inline]
+    pub fn varint(&mut self, value: u64) {
+        if value <= WORD_VARINT_MAX {
+            let (bytes, len) = varint(value);
+            self.word(bytes, len);
+        } else {
+            self.long_varint(value);
+        }
+    }
+
+    #[cold]
+    fn long_varint(&mut self, value: u64) {
+        let (mut low, _) = varint(value & WORD_VARINT_MAX | 1 << 55);
+        low[6] |= 0x80;
+        low[7] = (value >> 49) as u8 | 0x80;
+        self.word(low, 8);
+        self.varint(value >> 56);
+    }
+
+    /// Begins a message, of which the length comes first.
+    #[inline]
+    pub fn begin(&mut self, key: u8) -> Length {
+        self.word([key, 0, 0, 0, 0, 0, 0, 0], 2);
+        Length(self.at - 1)
+    }
+
+    /// Ends the message that was begun last, which is shorter than 2^14 bytes.
+    #[inline]
+    pub fn end(&mut self, length: Length) {
+        let bytes = self.at - length.0 - 1;
+        if bytes < 0x80 {
+            self.buffer[length.0] = bytes as u8;
+        } else {
+            self.end_long(length, bytes);
+        }
+    }
+
+    /// Most messages are so short that a byte holds their length; makes room for the second one.
+    #[cold]
+    fn end_long(&mut self, Length(at): Length, bytes: usize) {
+        self.buffer.copy_within(at + 1..self.at, at + 2);
+        self.buffer[at] = bytes as u8 | 0x80;
+        self.buffer[at + 1] = (bytes >> 7) as u8;
+        self.at += 1;
+    }
+}
+
+/// The varint of at most [`WORD_VARINT_MAX`], and how many bytes it takes.
+#[inline]
+pub fn varint(value: u64) -> ([u8; 8], usize) {
+    if value < 1 << 14 {
+        // Most are, and it is of no use to tell one byte from two by a jump.
+        let is_long = u64::from(value >= 1 << 7);
+        let bytes = value & 0x7F | is_long << 7 | value >> 7 << 8;
+        return (bytes.to_le_bytes(), 1 + is_long as usize);
+    }
+    // Seven bits to a byte: halves, quarters and eighths of the 56 bits move apart.
+    let spread = value & 0x0FFF_FFFF | (value & 0xFF_FFFF_F000_0000) << 4;
+    let spread = spread & 0x3FFF_0000_3FFF | (spread & 0x0FFF_C000_0FFF_C000) << 2;
+    let spread = spread & 0x7F_007F_007F_007F | (spread & 0x3F80_3F80_3F80_3F80) << 1;
+    let bits = 64 - (value | 1).leading_zeros();
+    let len = bits.div_ceil(7);
+    // Every byte but the last says that another one follows.
+    let others = (1u64 << (8 * (len - 1))) - 1;
+    let bytes = spread | 0x8080_8080_8080_8080 & others;
+    (bytes.to_le_bytes(), len as usize)
+}
+
+/// A few bytes, which are copied faster than any number of bytes.
+pub struct Short {
+    padded: [u8; 16],
+    len: usize,
+}
+
+impl Short {
+    pub fn new(write: impl FnOnce(&mut &mut [u8])) -> Self {
+        let mut padded = [0; 16];
+        let mut left = padded.as_mut_slice();
+        write(&mut left);
+        let len = 16 - left.len();
+        Self { padded, len }
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.padded[..self.len]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prost::encoding::encode_varint;
+
+    /// What `write` writes, whatever stood there before.
+    fn written(write: impl Fn(&mut Pen)) -> Vec<u8> {
+        let mut buffer = [0xA5; 1024];
+        let mut pen = Pen::new(&mut buffer, 3);
+        write(&mut pen);
+        let end = pen.at();
+        buffer[3..end].to_vec()
+    }
+
+    /// Beside prost's, at every number of bits.
+    #[test]
+    fn varints() {
+        for bits in 0..=64 {
+            let border = 1u128 << bits;
+            for value in border.saturating_sub(2)..=border + 1 {
+                let Ok(value) = u64::try_from(value) else {
+                    continue;
+                };
+                let mut expected = Vec::new();
+                encode_varint(value, &mut expected);
+                assert_eq!(written(|pen| pen.varint(value)), expected, "{value:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn messages_of_any_length_inside_each_other() {
+        for inner_bytes in [0, 1, 120, 125, 126, 127, 128, 129, 700] {
+            let content = vec![7; inner_bytes];
+            let message = |content: &[u8]| {
+                let mut message = vec![key(1, WireType::LengthDelimited)];
+                encode_varint(content.len() as u64, &mut message);
+                message.extend(content);
+                message
+            };
+            let bytes = written(|pen| {
+                let outer = pen.begin(key(1, WireType::LengthDelimited));
+                let inner = pen.begin(key(1, WireType::LengthDelimited));
+                pen.bytes(&content);
+                pen.end(inner);
+                pen.end(outer);
+            });
+            assert_eq!(bytes, message(&message(&content)));
+        }
+    }
+}
