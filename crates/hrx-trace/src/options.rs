@@ -14,8 +14,8 @@ use rustix::io::Errno;
 
 use crate::labels::Labels;
 use crate::mapping::{Gate, Mapping};
-use crate::recorder::{Recorder, Ring, WORD_STATE};
-use crate::{Error, Result, process, thread};
+use crate::recorder::{Recorder, Ring, Rings, WORD_STATE};
+use crate::{Error, Result, process as identification, thread};
 
 /// What can be chosen of a capture.
 #[derive(Clone, Debug)]
@@ -159,7 +159,8 @@ impl Options {
             })?;
         }
         let gate = Gate::open().map_err(unsupported("MADV_WIPEONFORK (Linux 4.14)"))?;
-        thread::enter_process();
+        let process = std::process::id();
+        thread::current(process);
 
         let random: [u8; 20] = random().map_err(failed("draw random bytes for it"))?;
         let (salt, capture_id) = random.split_at(4);
@@ -171,27 +172,30 @@ impl Options {
             ..layout
         };
         identity.attributes[..attributes.len()].copy_from_slice(attributes.as_bytes());
-        process::describe(&mut identity);
-        let epoch = process::stamp(&mut identity);
+        identification::describe(&mut identity);
+        let epoch = identification::stamp(&mut identity);
         let identity = identity.sealed(&checksum);
 
         let lines = |offset, bytes: u64| mapping.lines(offset, bytes / 64);
         let counters = lines(identity.counters_offset, 64);
         counters.get(0)[WORD_STATE].store(STATE_RECORDING, Ordering::Relaxed);
         publish_identity(&mapping, &identity);
-        let rings = (0..identity.ring_count)
-            .map(|ring| Ring {
-                control: lines(identity.control_line(ring), 64),
-                slots: lines(identity.ring_slot(ring, 0), identity.capacity * 64),
-                salt: Area::Ring(ring).salt(identity.salt),
-                lap_start: AtomicU64::new(0),
-            })
-            .collect();
+        let ring = |ring| Ring {
+            control: lines(identity.control_line(ring), 64),
+            slots: lines(identity.ring_slot(ring, 0), identity.capacity * 64),
+            salt: Area::Ring(ring).salt(identity.salt),
+            lap_start: AtomicU64::new(0),
+        };
+        let rings = Rings {
+            first: ring(0),
+            others: (1..identity.ring_count).map(ring).collect(),
+        };
         Ok(Recorder {
+            rings,
             gate,
             epoch,
+            process,
             checksum,
-            rings,
             open: lines(identity.open_offset, u64::from(identity.open_slots) * 64),
             open_salt: Area::OpenTable.salt(identity.salt),
             counters,

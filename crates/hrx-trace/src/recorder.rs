@@ -32,10 +32,12 @@ use crate::{Result, slot};
 /// In a forked child every call does nothing: the file belongs to the parent.
 #[derive(Debug)]
 pub struct Recorder {
+    pub(crate) rings: Rings,
     pub(crate) gate: Gate,
     pub(crate) epoch: Instant,
+    /// The one that created it.
+    pub(crate) process: u32,
     pub(crate) checksum: Checksum,
-    pub(crate) rings: Box<[Ring]>,
     /// The open table.
     pub(crate) open: Lines,
     pub(crate) open_salt: u32,
@@ -45,6 +47,32 @@ pub struct Recorder {
     pub(crate) path: PathBuf,
     /// Holds the lock that tells readers that the writer lives.
     pub(crate) file: File,
+}
+
+/// One or more rings. The first lies in the recorder itself: where there is but one, a `record` touches a page less.
+#[derive(Debug)]
+pub(crate) struct Rings {
+    pub first: Ring,
+    pub others: Box<[Ring]>,
+}
+
+impl Rings {
+    #[inline]
+    fn count(&self) -> usize {
+        1 + self.others.len()
+    }
+
+    #[inline]
+    fn get(&self, index: usize) -> &Ring {
+        match index.checked_sub(1) {
+            None => &self.first,
+            Some(other) => &self.others[other],
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Ring> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
 }
 
 /// One ring. Rings lie on lines of their own: `lap_start` changes once a lap.
@@ -126,7 +154,7 @@ impl Recorder {
         };
         let (start_ns, start_flag) = nanoseconds(since_epoch);
         let (duration_ns, duration_flag) = nanoseconds(elapsed);
-        let thread = thread::current();
+        let thread = thread::current(self.process);
         let described = event.record();
         let record = Record {
             start_ns,
@@ -135,7 +163,7 @@ impl Recorder {
             flags: described.flags | start_flag | duration_flag,
             ..described
         };
-        self.write(&self.rings[self.ring_of(thread)], record);
+        self.write(self.rings.get(self.ring_of(thread)), record);
     }
 
     /// Begins a region: from now on until it is finished, the file says that it is running.
@@ -144,7 +172,7 @@ impl Recorder {
     #[inline]
     pub fn begin(&self, event: Event) -> Region<'_> {
         let start_ns = self.now_ns();
-        let thread = thread::current();
+        let thread = thread::current(self.process);
         let ring = self.ring_of(thread);
         Region {
             recorder: self,
@@ -170,7 +198,7 @@ impl Recorder {
             sequence: sequence_of(start_ns),
             start_ns,
             // After the slot was taken: see the proof in `hrx_trace_format::open`.
-            claimed_at_begin: self.rings[ring].claimed().load(Ordering::Relaxed),
+            claimed_at_begin: self.rings.get(ring).claimed().load(Ordering::Relaxed),
             copied_bytes: described.copied_bytes,
             correlation_id: described.correlation_id,
             lane: described.lane,
@@ -196,11 +224,11 @@ impl Recorder {
         let record = Record {
             start_ns: region.start_ns,
             duration_ns: self.now_ns().saturating_sub(region.start_ns),
-            thread_id: thread::current().id,
+            thread_id: thread::current(self.process).id,
             open_slot: region.open_slot,
             ..event.record()
         };
-        self.write(&self.rings[region.ring], record);
+        self.write(self.rings.get(region.ring), record);
         if let Some(taken) = region.open_slot.checked_sub(1) {
             slot::clear(self.open.get(usize::from(taken)));
         }
@@ -265,7 +293,7 @@ impl Recorder {
     /// The ring that `thread` writes to.
     #[inline]
     fn ring_of(&self, thread: Thread) -> usize {
-        match self.rings.len() {
+        match self.rings.count() {
             1 => 0,
             count => thread.ordinal as usize % count,
         }
@@ -274,17 +302,16 @@ impl Recorder {
     /// Takes a ticket of `ring`, completes `record` with it, and writes it.
     #[inline(always)]
     fn write(&self, ring: &Ring, record: Record) {
-        let ticket = slot::claim(ring.claimed());
-        let record = Record {
-            sequence: ticket + 1,
-            ..record
+        let [_, others @ ..]: [u64; 8] = bytemuck::cast(record);
+        let claimed = ring.claimed();
+        let record = self
+            .checksum
+            .seal(ring.salt, || slot::claim(claimed).wrapping_add(1), others);
+        let [sequence, ..] = record;
+        let slot = ring.slots.get(ring.slot_of(sequence.wrapping_sub(1)));
+        if !slot::overtaken(slot, sequence, claimed) {
+            slot::publish(slot, &record);
         }
-        .sealed(&self.checksum, ring.salt);
-        let slot = ring.slots.get(ring.slot_of(ticket));
-        if slot::overtaken(slot, record.sequence, ring.claimed()) {
-            return;
-        }
-        slot::publish(slot, &bytemuck::cast(record));
     }
 
     /// A free slot of the open table, now taken; the thread's favourite first, so that threads do not share lines.
