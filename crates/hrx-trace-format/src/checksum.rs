@@ -4,8 +4,6 @@
 //! the salt is as wide as the checksum, so this is certain as long as the two salts differ, not merely likely. Each area of a
 //! file (open table, label table, every ring) has its own salt, so a block that was moved from one area to another does not verify either.
 
-use crate::record::RECORD_BYTES;
-
 /// The part of the file an item belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Area {
@@ -33,63 +31,81 @@ impl Area {
 /// A CRC-32 (IEEE 802.3, reflected: the one of zlib, gzip, PNG and every standard library) whose set-up is paid once.
 ///
 /// `crc32fast::Hasher::new` looks up the processor's features each time; cloning a prepared one does not.
-#[derive(Clone, Debug, Default)]
-pub struct Checksum(crc32fast::Hasher);
+#[derive(Clone, Debug)]
+pub struct Checksum {
+    general: crc32fast::Hasher,
+    #[cfg(target_arch = "x86_64")]
+    folding: Option<crate::folding::Folding>,
+}
+
+impl Default for Checksum {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl Checksum {
     /// Prepares a checksum. Costs a feature detection.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self {
+            general: crc32fast::Hasher::new(),
+            #[cfg(target_arch = "x86_64")]
+            folding: crate::folding::Folding::detect(),
+        }
     }
 
     /// The CRC-32 of the concatenation of `parts`.
     #[inline]
     #[must_use]
     pub fn of(&self, parts: &[&[u8]]) -> u32 {
-        let mut hasher = self.0.clone();
+        let mut hasher = self.general.clone();
         for part in parts {
             hasher.update(part);
         }
         hasher.finalize()
     }
 
-    /// The CRC-32 of a record's 64 bytes with `salt` in place of the last four, where its crc field lies.
+    /// The eight words of a record or an open record that verifies: `others` behind the sequence, with the checksum where their crc field lies, in the
+    /// upper half of the last. The sequence is made when no more than three multiplications are left to do.
     #[inline]
     #[must_use]
-    pub fn of_record(&self, mut bytes: [u8; RECORD_BYTES], salt: u32) -> u32 {
-        if let Some(crc_field) = bytes.last_chunk_mut() {
-            *crc_field = salt.to_le_bytes();
-        }
-        #[cfg(target_arch = "x86_64")]
-        {
-            let words: [u64; 8] = bytemuck::cast(bytes);
-            let [a, b, c, d, e, f, g, h] = words;
-            let [a, b, c, d] = [[a, b], [c, d], [e, f], [g, h]].map(bytemuck::cast);
-            self.of_vectors(a, b, c, d)
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        self.of(&[&bytes])
+    pub fn seal(
+        &self,
+        salt: u32,
+        sequence: impl FnOnce() -> u64,
+        [b, c, d, e, f, g, h]: [u64; 7],
+    ) -> [u64; 8] {
+        const CRC_FIELD: u32 = 32;
+        let h = u64::from(h as u32);
+        let salted = [b, c, d, e, f, g, h | u64::from(salt) << CRC_FIELD];
+        let (sequence, crc32) = self.of_words(sequence, salted);
+        let sealed = h | u64::from(crc32) << CRC_FIELD;
+        [sequence, b, c, d, e, f, g, sealed]
     }
 
-    /// The CRC-32 of 64 bytes that come in the processor's vectors, so that they are stored as the checksum loads them, 16 bytes at a time.
-    ///
-    /// A 16-byte load of what two 8-byte stores just wrote has to wait until both have left the store buffer: measured, a quarter of the time
-    /// of `record`. Never inlined and of the C calling convention, because only its arguments are certain to be in vector registers.
-    #[cfg(target_arch = "x86_64")]
+    /// The first of eight words, and the CRC-32 of all.
+    #[inline]
+    fn of_words(&self, first: impl FnOnce() -> u64, others: [u64; 7]) -> (u64, u32) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(folding) = &self.folding {
+            return folding.of(first, others);
+        }
+        let first = first();
+        (first, self.of_words_in_memory(first, others))
+    }
+
+    /// Out of line, so that the words stay in registers where it is not called.
     #[inline(never)]
-    #[expect(improper_ctypes_definitions, reason = "called from Rust only")]
-    extern "C" fn of_vectors(&self, a: Vector, b: Vector, c: Vector, d: Vector) -> u32 {
-        self.of(&[bytemuck::bytes_of(&[a, b, c, d])])
+    fn of_words_in_memory(&self, first: u64, others: [u64; 7]) -> u32 {
+        self.of(&[bytemuck::bytes_of(&first), bytemuck::bytes_of(&others)])
     }
 }
-
-#[cfg(target_arch = "x86_64")]
-use core::arch::x86_64::__m128i as Vector;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::RECORD_BYTES;
 
     /// The textbook, bit by bit.
     fn naive(bytes: &[u8]) -> u32 {
@@ -108,6 +124,22 @@ mod tests {
     }
 
     proptest::proptest! {
+        #[test]
+        fn words_are_sealed_by_the_naive_one(words: [u64; 8], salt: u32) {
+            let [first, others @ ..] = words;
+            let mut expected: [u8; RECORD_BYTES] = bytemuck::cast(words);
+            expected[RECORD_BYTES - 4..].copy_from_slice(&salt.to_le_bytes());
+            let crc32 = naive(&expected);
+            expected[RECORD_BYTES - 4..].copy_from_slice(&crc32.to_le_bytes());
+            let checksum = Checksum::new();
+            let sealed: [u8; RECORD_BYTES] = bytemuck::cast(checksum.seal(salt, || first, others));
+            proptest::prop_assert_eq!(sealed, expected);
+            // The way of processors without the multiplication.
+            let mut salted = others;
+            salted[6] = u64::from(others[6] as u32) | u64::from(salt) << 32;
+            proptest::prop_assert_eq!(checksum.of_words_in_memory(first, salted), crc32);
+        }
+
         #[test]
         fn equals_the_naive_one(bytes in proptest::collection::vec(0u8.., 0..300)) {
             proptest::prop_assert_eq!(Checksum::new().of(&[&bytes]), naive(&bytes));

@@ -85,9 +85,9 @@ impl OpenRecord {
     /// The record with its checksum computed for the open table whose area salt is `salt`.
     #[inline]
     #[must_use]
-    pub fn sealed(mut self, checksum: &Checksum, salt: u32) -> Self {
-        self.crc32 = checksum.of_record(bytemuck::cast(self), salt);
-        self
+    pub fn sealed(self, checksum: &Checksum, salt: u32) -> Self {
+        let [sequence, others @ ..]: [u64; 8] = bytemuck::cast(self);
+        bytemuck::cast(checksum.seal(salt, || sequence, others))
     }
 
     /// Whether it says that it is a region that runs in slot `slot`.
@@ -102,7 +102,7 @@ impl OpenRecord {
     #[inline]
     #[must_use]
     pub fn verifies(&self, checksum: &Checksum, salt: u32) -> bool {
-        checksum.of_record(bytemuck::cast(*self), salt) == self.crc32
+        self.sealed(checksum, salt).crc32 == self.crc32
     }
 
     /// The record as it lies in the file.

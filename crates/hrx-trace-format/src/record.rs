@@ -65,16 +65,16 @@ impl Record {
     /// The record with its checksum computed for the ring whose area salt is `salt`.
     #[inline]
     #[must_use]
-    pub fn sealed(mut self, checksum: &Checksum, salt: u32) -> Self {
-        self.crc32 = checksum.of_record(bytemuck::cast(self), salt);
-        self
+    pub fn sealed(self, checksum: &Checksum, salt: u32) -> Self {
+        let [sequence, others @ ..]: [u64; 8] = bytemuck::cast(self);
+        bytemuck::cast(checksum.seal(salt, || sequence, others))
     }
 
     /// Whether the checksum holds. Says nothing of the sequence.
     #[inline]
     #[must_use]
     pub fn verifies(&self, checksum: &Checksum, salt: u32) -> bool {
-        checksum.of_record(bytemuck::cast(*self), salt) == self.crc32
+        self.sealed(checksum, salt).crc32 == self.crc32
     }
 
     /// The record as it lies in the file.

@@ -52,6 +52,7 @@ mod region;
 mod slot;
 mod thread;
 mod tracer;
+mod writer;
 
 /// The in-memory tracer's own types, as [`Tracer::finish`] returns them.
 pub use hrx_trace_reader::seed::{ExecutionTrace, TraceEvent};
@@ -61,6 +62,7 @@ pub use self::{
     event::{Event, Label, lane},
     options::Options,
     recorder::Recorder,
-    region::Region,
+    region::{Destination, Region},
     tracer::Tracer,
+    writer::Writer,
 };

@@ -14,13 +14,16 @@ use rustix::io::Errno;
 
 use crate::labels::Labels;
 use crate::mapping::{Gate, Mapping};
-use crate::recorder::{Recorder, Ring, WORD_STATE};
-use crate::{Error, Result, process, thread};
+use crate::recorder::{Recorder, Ring, Rings, WORD_STATE};
+use crate::slot::SEQUENCE_NONE;
+use crate::{Error, Result, process as identification, thread};
 
 /// What can be chosen of a capture.
 #[derive(Clone, Debug)]
 pub struct Options {
     geometry: Geometry,
+    shared_rings: u32,
+    writers: u32,
     populate: bool,
     attributes: Vec<(String, String)>,
 }
@@ -31,6 +34,8 @@ impl Options {
     pub fn new(capacity: u64) -> Self {
         Self {
             geometry: Geometry::new(capacity),
+            shared_rings: 1,
+            writers: 0,
             populate: true,
             attributes: Vec::new(),
         }
@@ -42,7 +47,15 @@ impl Options {
     /// a busy thread cannot overwrite what a quiet one left.
     #[must_use]
     pub fn rings(mut self, rings: u32) -> Self {
-        self.geometry.ring_count = rings;
+        self.shared_rings = rings;
+        self
+    }
+
+    /// How many threads can have a ring of their own at a time by a [`crate::Writer`], beside those that share rings; each of these holds `capacity` events
+    /// too. 0 unless asked otherwise.
+    #[must_use]
+    pub fn writers(mut self, writers: u32) -> Self {
+        self.writers = writers;
         self
     }
 
@@ -79,10 +92,18 @@ impl Options {
         if self.geometry.capacity == 0 {
             return Err(Error::ZeroCapacity);
         }
-        let identity = self.geometry.layout().ok_or(Error::TooLarge {
-            capacity: self.geometry.capacity,
-            rings: self.geometry.ring_count,
-            label_bytes: self.geometry.label_bytes,
+        let geometry = Geometry {
+            ring_count: match self.shared_rings {
+                // Which is refused, whatever the writers.
+                0 => 0,
+                shared => shared.saturating_add(self.writers),
+            },
+            ..self.geometry
+        };
+        let identity = geometry.layout().ok_or(Error::TooLarge {
+            capacity: geometry.capacity,
+            rings: geometry.ring_count,
+            label_bytes: geometry.label_bytes,
         })?;
         let attributes = self.encode_attributes(identity.attributes.len())?;
         check_file_size_limit(path, identity.file_bytes)?;
@@ -159,7 +180,8 @@ impl Options {
             })?;
         }
         let gate = Gate::open().map_err(unsupported("MADV_WIPEONFORK (Linux 4.14)"))?;
-        thread::enter_process();
+        let process = std::process::id();
+        thread::current(process);
 
         let random: [u8; 20] = random().map_err(failed("draw random bytes for it"))?;
         let (salt, capture_id) = random.split_at(4);
@@ -171,27 +193,34 @@ impl Options {
             ..layout
         };
         identity.attributes[..attributes.len()].copy_from_slice(attributes.as_bytes());
-        process::describe(&mut identity);
-        let epoch = process::stamp(&mut identity);
+        identification::describe(&mut identity);
+        let epoch = identification::stamp(&mut identity);
         let identity = identity.sealed(&checksum);
 
         let lines = |offset, bytes: u64| mapping.lines(offset, bytes / 64);
         let counters = lines(identity.counters_offset, 64);
         counters.get(0)[WORD_STATE].store(STATE_RECORDING, Ordering::Relaxed);
         publish_identity(&mapping, &identity);
-        let rings = (0..identity.ring_count)
-            .map(|ring| Ring {
-                control: lines(identity.control_line(ring), 64),
-                slots: lines(identity.ring_slot(ring, 0), identity.capacity * 64),
-                salt: Area::Ring(ring).salt(identity.salt),
-                lap_start: AtomicU64::new(0),
-            })
-            .collect();
+        let ring = |ring| Ring {
+            control: lines(identity.control_line(ring), 64),
+            slots: lines(identity.ring_slot(ring, 0), identity.capacity * 64),
+            salt: Area::Ring(ring).salt(identity.salt),
+            lap_start: AtomicU64::new(0),
+        };
+        let rings = Rings {
+            first: ring(0),
+            others: (1..identity.ring_count).map(ring).collect(),
+        };
         Ok(Recorder {
+            rings,
+            shared_rings: self.shared_rings,
+            own_rings: (0..self.writers)
+                .map(|_| [AtomicU64::new(SEQUENCE_NONE)])
+                .collect(),
             gate,
             epoch,
+            process,
             checksum,
-            rings,
             open: lines(identity.open_offset, u64::from(identity.open_slots) * 64),
             open_salt: Area::OpenTable.salt(identity.salt),
             counters,

@@ -20,7 +20,7 @@ use crate::event::{Event, Label};
 use crate::labels::Labels;
 use crate::mapping::{Gate, Line, Lines};
 use crate::options::Options;
-use crate::region::Region;
+use crate::region::{Destination, Region};
 use crate::thread::{self, Thread};
 use crate::{Result, slot};
 
@@ -30,12 +30,20 @@ use crate::{Result, slot};
 /// finish; a [`Recorder::finish`] only says that the end was a clean one. Dropping a recorder finishes it, unless the thread is panicking.
 ///
 /// In a forked child every call does nothing: the file belongs to the parent.
+// In this order, so that what a `record` needs lies on three lines of the cache.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Recorder {
+    pub(crate) rings: Rings,
     pub(crate) gate: Gate,
     pub(crate) epoch: Instant,
+    /// The process that created it.
+    pub(crate) process: u32,
+    /// How many rings threads share: the first ones. Those of writers lie behind them.
+    pub(crate) shared_rings: u32,
     pub(crate) checksum: Checksum,
-    pub(crate) rings: Box<[Ring]>,
+    /// For each ring of a writer, whether one has it: [`slot::SEQUENCE_NONE`] if none has.
+    pub(crate) own_rings: Box<[[AtomicU64; 1]]>,
     /// The open table.
     pub(crate) open: Lines,
     pub(crate) open_salt: u32,
@@ -47,9 +55,31 @@ pub struct Recorder {
     pub(crate) file: File,
 }
 
-/// One ring. Rings lie on lines of their own: `lap_start` changes once a lap.
+/// One or more rings. The first lies in the recorder itself: where there is but one, a `record` touches a page less.
 #[derive(Debug)]
-#[repr(align(128))]
+#[repr(C)]
+pub(crate) struct Rings {
+    pub first: Ring,
+    pub others: Box<[Ring]>,
+}
+
+impl Rings {
+    #[inline]
+    fn get(&self, index: usize) -> &Ring {
+        match index.checked_sub(1) {
+            None => &self.first,
+            Some(other) => &self.others[other],
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Ring> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+}
+
+/// One ring, on a line of its own: `lap_start` changes once a lap.
+#[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Ring {
     /// The control line; word 0 is `claimed`.
     pub control: Lines,
@@ -58,6 +88,8 @@ pub(crate) struct Ring {
     /// A multiple of the capacity, at or below the tickets given out now: spares `slot_of` the division.
     pub lap_start: AtomicU64,
 }
+
+const _: () = assert!(size_of::<Ring>() == 64);
 
 // Words of the counters' line, in the order of `hrx_trace_format::Counters`.
 pub(crate) const WORD_STATE: usize = 0;
@@ -117,25 +149,10 @@ impl Recorder {
     /// Times that do not fit 64 bits of nanoseconds (584 years) saturate, and the event is marked so.
     #[inline]
     pub fn record(&self, start: Instant, elapsed: Duration, event: Event) {
-        if !self.gate.is_open() {
-            return;
+        let thread = thread::current(self.process);
+        if let Some(record) = self.measured(start, elapsed, event, thread.id) {
+            self.write(self.ring_of(thread), record, slot::claim);
         }
-        let Some(since_epoch) = start.checked_duration_since(self.epoch) else {
-            self.count(WORD_REJECTED);
-            return;
-        };
-        let (start_ns, start_flag) = nanoseconds(since_epoch);
-        let (duration_ns, duration_flag) = nanoseconds(elapsed);
-        let thread = thread::current();
-        let described = event.record();
-        let record = Record {
-            start_ns,
-            duration_ns,
-            thread_id: thread.id,
-            flags: described.flags | start_flag | duration_flag,
-            ..described
-        };
-        self.write(&self.rings[self.ring_of(thread)], record);
     }
 
     /// Begins a region: from now on until it is finished, the file says that it is running.
@@ -143,21 +160,41 @@ impl Recorder {
     /// If 64 regions are open already, this one is not shown while it runs (which is counted) and recorded all the same when it completes.
     #[inline]
     pub fn begin(&self, event: Event) -> Region<'_> {
-        let start_ns = self.now_ns();
-        let thread = thread::current();
-        let ring = self.ring_of(thread);
-        Region {
-            recorder: self,
-            event,
-            start_ns,
-            ring,
-            open_slot: self.open(start_ns, ring, thread, &event),
+        let thread = thread::current(self.process);
+        Region::begin(self, self.ring_of(thread), thread, event)
+    }
+
+    /// The record of a region that was measured by the caller. None: the capture is over, or the region began before it, which is counted.
+    #[inline(always)]
+    pub(crate) fn measured(
+        &self,
+        start: Instant,
+        elapsed: Duration,
+        event: Event,
+        thread_id: u32,
+    ) -> Option<Record> {
+        if !self.gate.is_open() {
+            return None;
         }
+        let Some(since_epoch) = start.checked_duration_since(self.epoch) else {
+            self.count(WORD_REJECTED);
+            return None;
+        };
+        let (start_ns, start_flag) = nanoseconds(since_epoch);
+        let (duration_ns, duration_flag) = nanoseconds(elapsed);
+        let described = event.record();
+        Some(Record {
+            start_ns,
+            duration_ns,
+            thread_id,
+            flags: described.flags | start_flag | duration_flag,
+            ..described
+        })
     }
 
     /// Puts a region into the open table. Returns 1 + its slot, or 0 if it is not there: the table is full, or the capture is over.
     #[inline]
-    fn open(&self, start_ns: u64, ring: usize, thread: Thread, event: &Event) -> u8 {
+    pub(crate) fn open(&self, start_ns: u64, ring: usize, thread: Thread, event: &Event) -> u8 {
         if !self.gate.is_open() {
             return 0;
         }
@@ -170,7 +207,7 @@ impl Recorder {
             sequence: sequence_of(start_ns),
             start_ns,
             // After the slot was taken: see the proof in `hrx_trace_format::open`.
-            claimed_at_begin: self.rings[ring].claimed().load(Ordering::Relaxed),
+            claimed_at_begin: self.rings.get(ring).claimed().load(Ordering::Relaxed),
             copied_bytes: described.copied_bytes,
             correlation_id: described.correlation_id,
             lane: described.lane,
@@ -185,25 +222,6 @@ impl Recorder {
         .sealed(&self.checksum, self.open_salt);
         slot::fill(slot, &bytemuck::cast(open));
         taken as u8 + 1
-    }
-
-    /// Completes `region`: its record first, then its open slot, so that it is in the file at every instant.
-    #[inline]
-    pub(crate) fn complete(&self, region: &Region<'_>, event: Event) {
-        if !self.gate.is_open() {
-            return;
-        }
-        let record = Record {
-            start_ns: region.start_ns,
-            duration_ns: self.now_ns().saturating_sub(region.start_ns),
-            thread_id: thread::current().id,
-            open_slot: region.open_slot,
-            ..event.record()
-        };
-        self.write(&self.rings[region.ring], record);
-        if let Some(taken) = region.open_slot.checked_sub(1) {
-            slot::clear(self.open.get(usize::from(taken)));
-        }
     }
 
     /// Forces what was recorded so far to the disk, so that it survives the death of the kernel too. Takes as long as the disk does.
@@ -258,33 +276,44 @@ impl Recorder {
 
     /// Nanoseconds since the capture's start.
     #[inline]
-    fn now_ns(&self) -> u64 {
+    pub(crate) fn now_ns(&self) -> u64 {
         nanoseconds(self.epoch.elapsed()).0
     }
 
-    /// The ring that `thread` writes to.
+    /// The ring that `thread` writes to, unless it has a [`crate::Writer`].
     #[inline]
-    fn ring_of(&self, thread: Thread) -> usize {
-        match self.rings.len() {
+    pub(crate) fn ring_of(&self, thread: Thread) -> usize {
+        match self.shared_rings {
             1 => 0,
-            count => thread.ordinal as usize % count,
+            count => (thread.ordinal % count) as usize,
         }
     }
 
-    /// Takes a ticket of `ring`, completes `record` with it, and writes it.
+    /// Takes a writer's ring that is free, by the open table's protocol: whoever takes one sees every ticket that its last holder took.
+    pub(crate) fn take_ring(&self) -> Option<usize> {
+        let free = self.own_rings.iter().position(slot::take)?;
+        Some(self.shared_rings as usize + free)
+    }
+
+    /// Lets another writer have `ring`.
+    pub(crate) fn give_ring_back(&self, ring: usize) {
+        slot::clear(&self.own_rings[ring - self.shared_rings as usize]);
+    }
+
+    /// Takes a ticket of `ring` by `claim`, completes `record` with it, and writes it.
     #[inline(always)]
-    fn write(&self, ring: &Ring, record: Record) {
-        let ticket = slot::claim(ring.claimed());
-        let record = Record {
-            sequence: ticket + 1,
-            ..record
+    pub(crate) fn write(&self, ring: usize, record: Record, claim: impl Fn(&AtomicU64) -> u64) {
+        let ring = self.rings.get(ring);
+        let [_, others @ ..]: [u64; 8] = bytemuck::cast(record);
+        let claimed = ring.claimed();
+        let record = self
+            .checksum
+            .seal(ring.salt, || claim(claimed).wrapping_add(1), others);
+        let [sequence, ..] = record;
+        let slot = ring.slots.get(ring.slot_of(sequence.wrapping_sub(1)));
+        if !slot::overtaken(slot, sequence, claimed) {
+            slot::publish(slot, &record);
         }
-        .sealed(&self.checksum, ring.salt);
-        let slot = ring.slots.get(ring.slot_of(ticket));
-        if slot::overtaken(slot, record.sequence, ring.claimed()) {
-            return;
-        }
-        slot::publish(slot, &bytemuck::cast(record));
     }
 
     /// A free slot of the open table, now taken; the thread's favourite first, so that threads do not share lines.
@@ -319,6 +348,23 @@ impl Recorder {
             })
             .sum();
         self.counters.get(0)[WORD_DROPPED].store(dropped, Ordering::Relaxed);
+    }
+}
+
+impl Destination for Recorder {
+    #[inline]
+    fn recorder(&self) -> &Recorder {
+        self
+    }
+
+    #[inline]
+    fn thread_id(&self) -> u32 {
+        thread::current(self.process).id
+    }
+
+    #[inline(always)]
+    fn write(&self, ring: usize, record: Record) {
+        self.write(ring, record, slot::claim);
     }
 }
 

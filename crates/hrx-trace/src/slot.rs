@@ -23,9 +23,9 @@ pub enum Site {
     Withdraw,
     /// The slot's words are there before its sequence.
     Publish,
-    /// The completed record is there before the open slot is cleared.
+    /// The completed record is there before the open slot is cleared, and the tickets before the ring is given back.
     Clear,
-    /// The taker of an open slot sees everything its last holder did.
+    /// The taker of an open slot or a ring sees everything its last holder did.
     Take,
 }
 
@@ -35,6 +35,14 @@ pub enum Site {
 #[inline]
 pub fn claim(claimed: &AtomicU64) -> u64 {
     claimed.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Takes the next ticket of a ring that one thread alone takes tickets of. Costs a load and a store, which nothing waits for.
+#[inline]
+pub fn claim_own(claimed: &AtomicU64) -> u64 {
+    let ticket = claimed.load(Ordering::Relaxed);
+    claimed.store(ticket.wrapping_add(1), Ordering::Relaxed);
+    ticket
 }
 
 /// Whether the slot of ticket `sequence` holds a newer record already: the writer lost its processor for a whole lap, and its own record is outside the
@@ -62,7 +70,7 @@ pub fn publish<const WORDS: usize>(slot: &[AtomicU64; WORDS], record: &[u64; WOR
     fill(slot, record);
 }
 
-/// Takes a free slot of the open table. False: somebody has it.
+/// Takes a free slot of the open table, or a ring. False: somebody has it.
 #[inline]
 pub fn take<const WORDS: usize>(slot: &[AtomicU64; WORDS]) -> bool {
     slot[0].load(Ordering::Relaxed) == SEQUENCE_NONE
@@ -89,7 +97,7 @@ pub fn fill<const WORDS: usize>(slot: &[AtomicU64; WORDS], record: &[u64; WORDS]
     slot[0].store(record[0], unless_removed(Site::Publish, Ordering::Release));
 }
 
-/// Frees a slot of the open table. Release: who sees it free also sees the completed record in the ring.
+/// Frees a slot of the open table, or a ring. Release: who sees it free also sees the completed record in the ring, and every ticket taken.
 #[inline]
 pub fn clear<const WORDS: usize>(slot: &[AtomicU64; WORDS]) {
     slot[0].store(

@@ -6,7 +6,7 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Thread {
     /// gettid(2).
     pub id: u32,
@@ -20,28 +20,20 @@ thread_local! {
     static CURRENT: Cell<Thread> = const { Cell::new(Thread { id: 0, ordinal: 0, process: 0 }) };
 }
 
-/// The process that created a recorder last: a forked child that makes one of its own has a new id for the thread that forked.
-static PROCESS: AtomicU32 = AtomicU32::new(0);
-
-/// Tells which process this is; to be called before [`current`] in each process.
-pub fn enter_process() {
-    PROCESS.store(std::process::id(), Ordering::Relaxed);
-    current();
-}
-
-/// The calling thread. One thread-local load, but for its first call.
+/// The calling thread, in the process `process`: a forked child that makes a recorder of its own has a new id for the thread that forked. One
+/// thread-local load, but for its first call.
 #[inline]
-pub fn current() -> Thread {
+pub fn current(process: u32) -> Thread {
     let thread = CURRENT.get();
-    if thread.process == PROCESS.load(Ordering::Relaxed) {
+    if thread.process == process {
         thread
     } else {
-        first_call()
+        first_call(process)
     }
 }
 
 #[cold]
-fn first_call() -> Thread {
+fn first_call(process: u32) -> Thread {
     static ORDINALS: AtomicU32 = AtomicU32::new(0);
     let before = CURRENT.get();
     let thread = Thread {
@@ -54,7 +46,7 @@ fn first_call() -> Thread {
         } else {
             before.ordinal
         },
-        process: PROCESS.load(Ordering::Relaxed),
+        process,
     };
     CURRENT.set(thread);
     thread

@@ -135,6 +135,35 @@ fn tickets_are_unique_and_dense() {
     });
 }
 
+/// A ring that is one thread's alone at a time gives no ticket twice, though none of its tickets is taken by a locked instruction.
+fn own_tickets_are_unique() {
+    let ring = Arc::new([AtomicU64::new(slot::SEQUENCE_NONE)]);
+    let claimed = Arc::new(AtomicU64::new(0));
+    let hold = |ring: &[AtomicU64; 1], claimed: &AtomicU64| {
+        slot::take(ring).then(|| {
+            let ticket = slot::claim_own(claimed);
+            slot::clear(ring);
+            ticket
+        })
+    };
+    let other = {
+        let (ring, claimed) = (Arc::clone(&ring), Arc::clone(&claimed));
+        thread::spawn(move || hold(&ring, &claimed))
+    };
+    let tickets = [hold(&ring, &claimed), other.join().unwrap()];
+    let mut taken: Vec<u64> = tickets.into_iter().flatten().collect();
+    taken.sort_unstable();
+    assert!(taken == [0] || taken == [0, 1], "{taken:?}");
+    assert_eq!(claimed.load(Ordering::Relaxed), taken.len() as u64);
+}
+
+#[test]
+fn a_ring_of_ones_own_has_one_holder_at_a_time() {
+    assert!(holds(None, own_tickets_are_unique));
+    assert!(!holds(Some(Site::Take), own_tickets_are_unique));
+    assert!(!holds(Some(Site::Clear), own_tickets_are_unique));
+}
+
 /// A region is in the open table until its completed record is in the ring: whoever reads the table first and the ring second sees it.
 fn never_lost() {
     let open = Arc::new(empty_slot());

@@ -431,3 +431,49 @@ proptest! {
         prop_assert_eq!(account.claimed, recorded.len() as u64);
     }
 }
+
+/// Each writer's events are in its own ring; one more writer than rings shares the first; a ring that is given back is taken again, and goes on counting.
+#[test]
+fn writers_have_rings_of_their_own() {
+    let (_folder, path) = folder();
+    let recorder = Options::new(100).writers(2).create(&path).unwrap();
+    let start = Instant::now();
+    let record = |writer: &hrx_trace::Writer<&Recorder>, lane, count| {
+        for _ in 0..count {
+            writer.record(start, Duration::from_nanos(1), Event::new(lane));
+        }
+    };
+    let (first, second, third) = (recorder.writer(), recorder.writer(), recorder.writer());
+    let own = [&first, &second, &third].map(hrx_trace::Writer::has_own_ring);
+    assert_eq!(own, [true, true, false]);
+    record(&first, 11, 3);
+    record(&second, 12, 150);
+    record(&third, 13, 2);
+    drop(first);
+    let fourth = recorder.writer();
+    assert!(fourth.has_own_ring());
+    record(&fourth, 14, 4);
+    let running = fourth.begin(Event::new(15));
+    fourth.begin(Event::new(16)).finish();
+    recorder.record(start, Duration::ZERO, Event::new(17));
+
+    let trace = Trace::open(&path).unwrap();
+    let rings_of = |lane: u32| {
+        let events = trace.events().filter(|event| event.lane == lane);
+        events.map(|event| event.ring).collect::<Vec<_>>()
+    };
+    assert_eq!(rings_of(11), [1; 3]);
+    assert_eq!(rings_of(12), [2; 100]);
+    assert_eq!(rings_of(13), [0; 2]);
+    assert_eq!(rings_of(14), [1; 4]);
+    assert_eq!(rings_of(16), [1]);
+    assert_eq!(rings_of(17), [0]);
+    let open: Vec<_> = trace.open_regions().iter().map(|region| region.lane).collect();
+    assert_eq!(open, [15]);
+    let account = trace.account();
+    assert_eq!(
+        (account.claimed, account.overwritten, account.torn),
+        (161, 50, 0)
+    );
+    running.finish();
+}

@@ -21,7 +21,9 @@ pub enum Counted {
     Nothing,
     Baseline,
     Record,
+    Writer,
     BeginFinish,
+    BeginFinishByWriter,
     Tracer,
 }
 
@@ -31,7 +33,9 @@ impl Counted {
             Self::Nothing => "nothing (the loop itself)",
             Self::Baseline => "mutex and deque in memory (baseline)",
             Self::Record => "record, tmpfs",
+            Self::Writer => "record by a Writer",
             Self::BeginFinish => "begin + finish, own clock reads",
+            Self::BeginFinishByWriter => "begin + finish by a Writer, own clock reads",
             Self::Tracer => "record through Tracer",
         }
     }
@@ -39,10 +43,18 @@ impl Counted {
     /// The bare loop on one thread.
     pub fn run(self, setup: &Setup, events: u64) -> Result<()> {
         let options = Options::new(CACHED);
+        let own = options.clone().writers(1);
         match self {
             Self::Nothing => spin(&Nothing, events),
             Self::Baseline => spin(&Baseline::full(CACHED as usize), events),
             Self::Record => spin(&ours::Record(setup.tmpfs.recorder(&options)?), events),
+            Self::Writer => spin(&ours::ByWriter(setup.tmpfs.recorder(&own)?), events),
+            Self::BeginFinishByWriter => {
+                spin(
+                    &ours::BeginFinishByWriter(setup.tmpfs.recorder(&own)?),
+                    events,
+                );
+            }
             Self::BeginFinish => spin(&ours::BeginFinish(setup.tmpfs.recorder(&options)?), events),
             Self::Tracer => {
                 let tracer = Tracer::default();

@@ -157,7 +157,8 @@ fn bare(setup: &Setup, threads: usize, left_out: &mut Vec<String>) -> Result<Vec
     group.add(Counted::Nothing.name(), Nothing);
     group.add(STORES, Stores::new(CACHED as usize, threads));
     let one = Options::new(CACHED);
-    let own = one.clone().rings(threads as u32);
+    let shared = one.clone().rings(threads as u32);
+    let own = one.clone().writers(threads as u32);
     if threads == 1 {
         add_record(setup, &mut group, &one)?;
         let tracer = Tracer::default();
@@ -168,13 +169,19 @@ fn bare(setup: &Setup, threads: usize, left_out: &mut Vec<String>) -> Result<Vec
     } else {
         for (name, options) in [
             ("record, one ring", &one),
-            ("record, a ring a thread", &own),
+            ("record, a ring a thread", &shared),
         ] {
             group.add(name, ours::Record(setup.tmpfs.recorder(options)?));
         }
     }
-    let begin_finish = ours::BeginFinish(setup.tmpfs.recorder(&own)?);
+    group.add(
+        Counted::Writer.name(),
+        ours::ByWriter(setup.tmpfs.recorder(&own)?),
+    );
+    let begin_finish = ours::BeginFinish(setup.tmpfs.recorder(&shared)?);
     group.add(Counted::BeginFinish.name(), begin_finish);
+    let begin_finish = ours::BeginFinishByWriter(setup.tmpfs.recorder(&own)?);
+    group.add(Counted::BeginFinishByWriter.name(), begin_finish);
     for (name, arguments) in [
         ("measureme, own clock", false),
         ("measureme, one argument, own clock", true),
@@ -204,17 +211,28 @@ fn add_record(setup: &Setup, group: &mut Group, options: &Options) -> Result<()>
     Ok(())
 }
 
+/// A `Writer`, into a file in memory.
+fn add_writer(setup: &Setup, group: &mut Group, options: Options) -> Result<()> {
+    let recorder = setup.tmpfs.recorder(&options.writers(1))?;
+    group.add(Counted::Writer.name(), ours::ByWriter(recorder));
+    Ok(())
+}
+
 fn large(setup: &Setup) -> Result<Vec<Case<'static>>> {
     let mut group = Group::new(Load::Bare, 1, LARGE);
     group.add(STORES, Stores::new(LARGE as usize, 1));
-    add_record(setup, &mut group, &Options::new(LARGE))?;
+    let options = Options::new(LARGE);
+    add_record(setup, &mut group, &options)?;
+    add_writer(setup, &mut group, options)?;
     Ok(group.cases)
 }
 
 fn with_load(setup: &Setup, load: Load) -> Result<Vec<Case<'static>>> {
     let mut group = Group::new(load, 1, CACHED);
     group.add(Counted::Nothing.name(), Nothing);
-    add_record(setup, &mut group, &Options::new(CACHED))?;
+    let options = Options::new(CACHED);
+    add_record(setup, &mut group, &options)?;
+    add_writer(setup, &mut group, options)?;
     Ok(group.cases)
 }
 
@@ -261,7 +279,9 @@ fn instructions(setup: &Setup) -> Result<Table> {
         Counted::Baseline,
         Counted::Nothing,
         Counted::Record,
+        Counted::Writer,
         Counted::BeginFinish,
+        Counted::BeginFinishByWriter,
         Counted::Tracer,
     ];
     let baseline = Counted::Baseline.instructions(setup)?;

@@ -1,6 +1,6 @@
 //! Our recorder, by each of its entrances.
 
-use hrx_trace::{Event, Recorder, Tracer};
+use hrx_trace::{Event, Recorder, Tracer, Writer};
 
 use crate::contender::{Contender, Fields};
 
@@ -38,6 +38,38 @@ impl Contender for RecordOwn {
     #[inline]
     fn event(&self, recorder: &mut &Recorder, fields: &Fields) {
         recorder.record(fields.start, fields.elapsed, event(fields));
+    }
+}
+
+/// `Writer::record`: each thread has a ring that is its own.
+pub struct ByWriter(pub Recorder);
+
+impl Contender for ByWriter {
+    type Thread<'a> = Writer<&'a Recorder>;
+
+    fn thread(&self, _: usize) -> Writer<&Recorder> {
+        self.0.writer()
+    }
+
+    #[inline]
+    fn event(&self, writer: &mut Writer<&Recorder>, fields: &Fields) {
+        writer.record(fields.start, fields.elapsed, event(fields));
+    }
+}
+
+/// `Writer::begin` and `Region::finish`.
+pub struct BeginFinishByWriter(pub Recorder);
+
+impl Contender for BeginFinishByWriter {
+    type Thread<'a> = Writer<&'a Recorder>;
+
+    fn thread(&self, _: usize) -> Writer<&Recorder> {
+        self.0.writer()
+    }
+
+    #[inline]
+    fn event(&self, writer: &mut Writer<&Recorder>, fields: &Fields) {
+        writer.begin(event(fields)).finish();
     }
 }
 

@@ -1,0 +1,140 @@
+//! A thread's own way into a recorder: a ring that no other thread writes to, so that no locked instruction is needed to take a ticket.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::time::{Duration, Instant};
+
+use hrx_trace_format::Record;
+
+use crate::event::Event;
+use crate::recorder::Recorder;
+use crate::region::{self, Region};
+use crate::slot;
+use crate::thread::{self, Thread};
+
+/// A thread's own ring of a recorder: the fastest way to record, and one by which no busy neighbour can overwrite what this thread left.
+///
+/// Costs about two thirds of [`Recorder::record`] (the README has the figures), for nobody else takes tickets of its ring: the locked
+/// instruction is spared, and the processor overlaps an event with the next. [`crate::Options::writers`] says how many rings there are for this; while all are taken, a
+/// writer records by way of the rings that threads share, at their cost. Dropping a writer gives its ring to the next one; the events stay.
+///
+/// It belongs to the thread that made it, and is not to be used in a signal handler (a [`Recorder`] is): one that interrupts a `record` of the
+/// same writer would take the same ticket, and one of the two events would be lost.
+///
+/// ```
+/// use hrx_trace::{Event, Options, lane};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("run.hrxt");
+/// let recorder = Options::new(100_000).writers(2).create(&path)?;
+/// std::thread::scope(|scope| {
+///     for _ in 0..2 {
+///         scope.spawn(|| {
+///             let writer = recorder.writer();
+///             let region = writer.begin(Event::new(lane::COMPUTE));
+///             // ... submit, and wait ...
+///             region.finish();
+///         });
+///     }
+/// });
+/// # assert_eq!(recorder.claimed(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Writer<R: Deref<Target = Recorder>> {
+    recorder: R,
+    thread: Thread,
+    ring: usize,
+    /// Whether the ring is its own.
+    owned: bool,
+    /// Neither Send nor Sync: one thread, one ring.
+    _thread: PhantomData<*const ()>,
+}
+
+impl Recorder {
+    /// The calling thread's own way into this recorder. Use [`Writer::new`] to have one that keeps the recorder alive.
+    #[must_use]
+    pub fn writer(&self) -> Writer<&Self> {
+        Writer::new(self)
+    }
+}
+
+impl<R: Deref<Target = Recorder>> Writer<R> {
+    /// A writer of `recorder`, a reference or an `Arc`. Costs one compare-and-swap for each ring that is taken already.
+    #[must_use]
+    pub fn new(recorder: R) -> Self {
+        let thread = thread::current(recorder.process);
+        let owned = recorder.take_ring();
+        Self {
+            thread,
+            ring: owned.unwrap_or_else(|| recorder.ring_of(thread)),
+            owned: owned.is_some(),
+            recorder,
+            _thread: PhantomData,
+        }
+    }
+
+    /// Whether it has a ring of its own. If not, more writers are there than [`crate::Options::writers`] has asked rings for.
+    #[must_use]
+    pub fn has_own_ring(&self) -> bool {
+        self.owned
+    }
+
+    /// As [`Recorder::record`].
+    #[inline]
+    pub fn record(&self, start: Instant, elapsed: Duration, event: Event) {
+        let measured = self
+            .recorder
+            .measured(start, elapsed, event, self.thread.id);
+        if let Some(record) = measured {
+            region::Destination::write(self, self.ring, record);
+        }
+    }
+
+    /// As [`Recorder::begin`].
+    #[inline]
+    pub fn begin(&self, event: Event) -> Region<'_, Self> {
+        Region::begin(self, self.ring, self.thread, event)
+    }
+}
+
+impl<R: Deref<Target = Recorder>> region::Destination for Writer<R> {
+    #[inline]
+    fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    #[inline]
+    fn thread_id(&self) -> u32 {
+        self.thread.id
+    }
+
+    #[inline(always)]
+    fn write(&self, ring: usize, record: Record) {
+        self.recorder.write(ring, record, |claimed| {
+            if self.owned {
+                slot::claim_own(claimed)
+            } else {
+                slot::claim(claimed)
+            }
+        });
+    }
+}
+
+impl<R: Deref<Target = Recorder>> Drop for Writer<R> {
+    fn drop(&mut self) {
+        if self.owned {
+            self.recorder.give_ring_back(self.ring);
+        }
+    }
+}
+
+impl<R: Deref<Target = Recorder>> fmt::Debug for Writer<R> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Writer")
+            .field("ring", &self.ring)
+            .field("owned", &self.owned)
+            .finish_non_exhaustive()
+    }
+}
