@@ -468,7 +468,11 @@ fn writers_have_rings_of_their_own() {
     assert_eq!(rings_of(14), [1; 4]);
     assert_eq!(rings_of(16), [1]);
     assert_eq!(rings_of(17), [0]);
-    let open: Vec<_> = trace.open_regions().iter().map(|region| region.lane).collect();
+    let open: Vec<_> = trace
+        .open_regions()
+        .iter()
+        .map(|region| region.lane)
+        .collect();
     assert_eq!(open, [15]);
     let account = trace.account();
     assert_eq!(

@@ -110,7 +110,7 @@ impl Flows {
 /// Ids that follow each other, as most do, have sets that follow each other: the next one is in the cache, or on its way. Others are scattered.
 fn set_of(correlation_id: u64, capture: u32) -> usize {
     const NEIGHBOURS: u64 = 16;
-    let block = mixed(correlation_id / NEIGHBOURS ^ u64::from(capture) << 48);
+    let block = mixed((correlation_id / NEIGHBOURS) ^ (u64::from(capture) << 48));
     block.wrapping_add(correlation_id % NEIGHBOURS) as usize % SETS
 }
 
