@@ -8,7 +8,7 @@ const SMALL: usize = 64;
 /// What there is of each lane.
 pub struct ByLane<Item> {
     /// By lane.
-    small: Vec<Item>,
+    small: Vec<Option<Item>>,
     others: BTreeMap<u32, Item>,
 }
 
@@ -21,38 +21,33 @@ impl<Item> Default for ByLane<Item> {
     }
 }
 
-impl<Item: Default> ByLane<Item> {
-    /// What there is already; a small lane may have a default that nobody asked for.
+impl<Item> ByLane<Item> {
     #[inline]
     pub fn get_mut(&mut self, lane: u32) -> Option<&mut Item> {
         match self.small.get_mut(lane as usize) {
+            Some(item) => item.as_mut(),
             None => self.others.get_mut(&lane),
-            small => small,
         }
     }
 
     #[inline]
-    pub fn of(&mut self, lane: u32) -> &mut Item {
-        let index = lane as usize;
-        if index < self.small.len() {
-            return &mut self.small[index];
-        }
-        self.of_other(lane)
-    }
-
-    #[cold]
-    fn of_other(&mut self, lane: u32) -> &mut Item {
+    pub fn get_or_insert_with(&mut self, lane: u32, new: impl FnOnce() -> Item) -> &mut Item {
         let index = lane as usize;
         if index >= SMALL {
-            return self.others.entry(lane).or_default();
+            return self.others.entry(lane).or_insert_with(new);
         }
-        self.small.resize_with(index + 1, Item::default);
-        &mut self.small[index]
+        if index >= self.small.len() {
+            self.small.resize_with(index + 1, || None);
+        }
+        self.small[index].get_or_insert_with(new)
     }
 
     /// In the order of the lanes.
     pub fn into_iter(self) -> impl Iterator<Item = (u32, Item)> {
-        (0..).zip(self.small).chain(self.others)
+        let small = (0..).zip(self.small);
+        small
+            .filter_map(|(lane, item)| Some((lane, item?)))
+            .chain(self.others)
     }
 }
 
@@ -62,12 +57,15 @@ mod tests {
 
     #[test]
     fn each_lane_has_its_own() {
-        let mut counts = ByLane::<u32>::default();
-        let lanes = [70, 3, u32::MAX, 0, 63, 64, 3, 70];
-        for lane in lanes {
-            *counts.of(lane) += 1;
+        let mut counts = ByLane::default();
+        for lane in [70, 3, u32::MAX, 0, 63, 64, 3, 70] {
+            *counts.get_or_insert_with(lane, || 0) += 1;
         }
-        let counted: Vec<_> = counts.into_iter().filter(|(_, count)| *count > 0).collect();
+        assert_eq!(
+            [3, 2, 64, 65].map(|lane| counts.get_mut(lane).copied()),
+            [Some(2), None, Some(1), None]
+        );
+        let counted: Vec<_> = counts.into_iter().collect();
         assert_eq!(
             counted,
             [(0, 1), (3, 2), (63, 1), (64, 1), (70, 2), (u32::MAX, 1)]

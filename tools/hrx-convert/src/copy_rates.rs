@@ -23,7 +23,7 @@ const LANES_MAX: usize = 64;
 /// The copy rates of the lanes of one capture.
 pub struct CopyRates {
     lanes: ByLane<Bins>,
-    /// Lanes that copied.
+    /// How many copied.
     copying: usize,
     bins_max: usize,
 }
@@ -51,32 +51,23 @@ impl CopyRates {
     pub fn add(&mut self, lane: u32, start_ns: u64, end_ns: u64, copied_bytes: u64) {
         if copied_bytes > 0 {
             match self.lanes.get_mut(lane) {
-                Some(bins) if !bins.bytes.is_empty() => {
-                    bins.add(start_ns, end_ns, copied_bytes as f64)
+                Some(bins) => bins.add(start_ns, end_ns, copied_bytes as f64),
+                None if self.copying < LANES_MAX => {
+                    self.copying += 1;
+                    let new = || Bins::new(self.bins_max);
+                    let bins = self.lanes.get_or_insert_with(lane, new);
+                    bins.add(start_ns, end_ns, copied_bytes as f64);
                 }
-                _ => self.begin(lane, start_ns, end_ns, copied_bytes as f64),
+                None => {}
             }
-        }
-    }
-
-    #[cold]
-    fn begin(&mut self, lane: u32, start_ns: u64, end_ns: u64, bytes: f64) {
-        if self.copying < LANES_MAX {
-            self.copying += 1;
-            let bins = self.lanes.of(lane);
-            bins.max = self.bins_max;
-            bins.add(start_ns, end_ns, bytes);
         }
     }
 
     /// Lane by lane, the moments at which its rate changes; the last is 0. Gives them away.
     pub fn samples(&mut self) -> impl Iterator<Item = (u32, Vec<Sample>)> + use<> {
-        let copied = |(_, bins): &(u32, Bins)| !bins.bytes.is_empty();
         let samples = |(lane, bins): (u32, Bins)| (lane, bins.samples());
-        mem::take(&mut self.lanes)
-            .into_iter()
-            .filter(copied)
-            .map(samples)
+        self.copying = 0;
+        mem::take(&mut self.lanes).into_iter().map(samples)
     }
 }
 
@@ -92,19 +83,17 @@ struct Bins {
     steps: Vec<f64>,
 }
 
-impl Default for Bins {
-    fn default() -> Self {
+impl Bins {
+    fn new(max: usize) -> Self {
         Self {
-            max: BINS,
+            max,
             shift: SHIFT_MIN,
             first: u64::MAX,
             bytes: Vec::new(),
             steps: Vec::new(),
         }
     }
-}
 
-impl Bins {
     fn add(&mut self, start_ns: u64, end_ns: u64, bytes: f64) {
         let last_ns = end_ns.saturating_sub(1).max(start_ns);
         self.make_room(start_ns, last_ns);
@@ -198,10 +187,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn of(regions: &[(u64, u64, u64)], max: usize) -> Bins {
-        let mut bins = Bins {
-            max,
-            ..Bins::default()
-        };
+        let mut bins = Bins::new(max);
         for (start_ns, duration_ns, bytes) in regions {
             bins.add(*start_ns, start_ns + duration_ns, *bytes as f64);
         }

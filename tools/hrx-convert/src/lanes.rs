@@ -224,7 +224,7 @@ impl Lanes {
     #[inline]
     pub fn place(&mut self, lane: u32, start_ns: u64, end_ns: Option<u64>) -> Place {
         let (extent, margin) = Extent::new(start_ns, end_ns, self.times);
-        let lane_tracks = self.lanes.of(lane);
+        let lane_tracks = self.lanes.get_or_insert_with(lane, Lane::default);
         let sub_lane = lane_tracks.place(extent, margin);
         let is_new = sub_lane == lane_tracks.tracks.len();
         if is_new {
@@ -414,7 +414,8 @@ mod tests {
             let place = lanes.place(3, index * 10, Some(index * 10 + 10));
             assert_eq!((place.tid, place.sub_lane), (4, 0));
         }
-        assert!(lanes.lanes.of(3).near[0].tops.len() <= TOPS_MAX);
+        let lane = lanes.lanes.get_mut(3).expect("a lane");
+        assert!(lane.near[0].tops.len() <= TOPS_MAX);
     }
 
     #[test]
