@@ -32,10 +32,12 @@ impl Area {
 ///
 /// `crc32fast::Hasher::new` looks up the processor's features each time; cloning a prepared one does not.
 #[derive(Clone, Debug)]
+// In this order: what a record needs lies first.
+#[repr(C)]
 pub struct Checksum {
-    general: crc32fast::Hasher,
     #[cfg(target_arch = "x86_64")]
     folding: Option<crate::folding::Folding>,
+    general: crc32fast::Hasher,
 }
 
 impl Default for Checksum {
@@ -92,13 +94,25 @@ impl Checksum {
             return folding.of(first, others);
         }
         let first = first();
-        (first, self.of_words_in_memory(first, others))
+        let [b, c, d, e, f, g, h] = others;
+        (first, self.of_words_in_memory(first, b, c, d, e, f, g, h))
     }
 
-    /// Out of line, so that the words stay in registers where it is not called.
+    /// Out of line and by value, so that the words stay in registers where it is not called.
     #[inline(never)]
-    fn of_words_in_memory(&self, first: u64, others: [u64; 7]) -> u32 {
-        self.of(&[bytemuck::bytes_of(&first), bytemuck::bytes_of(&others)])
+    #[allow(clippy::too_many_arguments)]
+    fn of_words_in_memory(
+        &self,
+        a: u64,
+        b: u64,
+        c: u64,
+        d: u64,
+        e: u64,
+        f: u64,
+        g: u64,
+        h: u64,
+    ) -> u32 {
+        self.of(&[bytemuck::bytes_of(&[a, b, c, d, e, f, g, h])])
     }
 }
 
@@ -135,9 +149,12 @@ mod tests {
             let sealed: [u8; RECORD_BYTES] = bytemuck::cast(checksum.seal(salt, || first, others));
             proptest::prop_assert_eq!(sealed, expected);
             // The way of processors without the multiplication.
-            let mut salted = others;
-            salted[6] = u64::from(others[6] as u32) | u64::from(salt) << 32;
-            proptest::prop_assert_eq!(checksum.of_words_in_memory(first, salted), crc32);
+            let [b, c, d, e, f, g, h] = others;
+            let salted = u64::from(h as u32) | u64::from(salt) << 32;
+            proptest::prop_assert_eq!(
+                checksum.of_words_in_memory(first, b, c, d, e, f, g, salted),
+                crc32
+            );
         }
 
         #[test]

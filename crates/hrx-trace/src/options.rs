@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use crate::labels::Labels;
 use crate::mapping::{Gate, Mapping};
-use crate::recorder::{Recorder, Ring, Rings, WORD_STATE};
+use crate::recorder::{Recorder, Ring, WORD_STATE};
 use crate::slot::SEQUENCE_NONE;
 use crate::{Error, Result, process as identification, thread};
 
@@ -207,12 +207,9 @@ impl Options {
             salt: Area::Ring(ring).salt(identity.salt),
             lap_start: AtomicU64::new(0),
         };
-        let rings = Rings {
-            first: ring(0),
-            others: (1..identity.ring_count).map(ring).collect(),
-        };
         Ok(Recorder {
-            rings,
+            first_ring: ring(0),
+            other_rings: (1..identity.ring_count).map(ring).collect(),
             shared_rings: self.shared_rings,
             own_rings: (0..self.writers)
                 .map(|_| [AtomicU64::new(SEQUENCE_NONE)])

@@ -6,36 +6,44 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// Two words, so that it travels in a register.
 #[derive(Clone, Copy, Debug)]
 pub struct Thread {
     /// gettid(2).
     pub id: u32,
     /// 0 for the first thread of the process that asks, 1 for the second …
     pub ordinal: u32,
-    /// The process in which `id` was asked for.
-    process: u32,
+}
+
+/// The thread, and the process in which its id was asked for.
+struct Known {
+    thread: Cell<Thread>,
+    process: Cell<u32>,
 }
 
 thread_local! {
-    static CURRENT: Cell<Thread> = const { Cell::new(Thread { id: 0, ordinal: 0, process: 0 }) };
+    static KNOWN: Known = const {
+        Known { thread: Cell::new(Thread { id: 0, ordinal: 0 }), process: Cell::new(0) }
+    };
 }
 
 /// The calling thread, in the process `process`: a forked child that makes a recorder of its own has a new id for the thread that forked. One
 /// thread-local load, but for its first call.
 #[inline]
 pub fn current(process: u32) -> Thread {
-    let thread = CURRENT.get();
-    if thread.process == process {
-        thread
-    } else {
-        first_call(process)
-    }
+    KNOWN.with(|known| {
+        if known.process.get() == process {
+            known.thread.get()
+        } else {
+            first_call(known, process)
+        }
+    })
 }
 
 #[cold]
-fn first_call(process: u32) -> Thread {
+fn first_call(known: &Known, process: u32) -> Thread {
     static ORDINALS: AtomicU32 = AtomicU32::new(0);
-    let before = CURRENT.get();
+    let before = known.thread.get();
     let thread = Thread {
         id: rustix::thread::gettid()
             .as_raw_nonzero()
@@ -46,8 +54,8 @@ fn first_call(process: u32) -> Thread {
         } else {
             before.ordinal
         },
-        process,
     };
-    CURRENT.set(thread);
+    known.thread.set(thread);
+    known.process.set(process);
     thread
 }
