@@ -194,7 +194,13 @@ impl Converter {
     }
 
     pub fn run(&self, options: &[&str], capture: &Path, out: Stdio) -> Result<Used> {
-        spend(Command::new(&self.0).args(options).arg(capture).stdout(out))
+        spend(self.command(options, capture).stdout(out))
+    }
+
+    pub fn command(&self, options: &[&str], capture: &Path) -> Command {
+        let mut command = Command::new(&self.0);
+        command.args(options).arg(capture);
+        command
     }
 }
 

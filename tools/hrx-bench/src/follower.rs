@@ -1,11 +1,18 @@
-//! A follower: a thread that reads a capture again and again while it is written.
+//! Who reads a capture, or does something else, while it is written.
 
+use std::io::Read;
+use std::path::Path;
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 
+use anyhow::{Context, Result};
 use hrx_trace_reader::Trace;
 
-/// Does `work` while another thread reads `trace` in a loop, without a pause.
-pub fn followed<T>(trace: &mut Trace, work: impl FnOnce() -> T) -> T {
+use crate::convert::Converter;
+
+/// Does `work` while another thread reads `trace` in a loop, without a pause: harsher than anybody who follows.
+pub fn read_without_pause<T>(trace: &mut Trace, work: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -18,4 +25,43 @@ pub fn followed<T>(trace: &mut Trace, work: impl FnOnce() -> T) -> T {
         over.store(true, Ordering::Relaxed);
         result
     })
+}
+
+/// hrx-convert at work, its output read and thrown away, until this is dropped.
+pub struct Converting {
+    process: Child,
+    reading: Option<JoinHandle<()>>,
+}
+
+impl Converting {
+    /// Returns once there is output.
+    pub fn start(converter: &Converter, options: &[&str], capture: &Path) -> Result<Self> {
+        let mut process = converter
+            .command(options, capture)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let mut output = process.stdout.take().context("its output is a pipe")?;
+        let mut started = Self {
+            process,
+            reading: None,
+        };
+        output
+            .read_exact(&mut [0])
+            .context("hrx-convert has written nothing")?;
+        started.reading = Some(std::thread::spawn(move || {
+            let _ = std::io::copy(&mut output, &mut std::io::sink());
+        }));
+        Ok(started)
+    }
+}
+
+impl Drop for Converting {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        if let Some(reading) = self.reading.take() {
+            let _ = reading.join();
+        }
+    }
 }

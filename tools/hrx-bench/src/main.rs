@@ -69,7 +69,7 @@ enum Command {
     Record,
     /// How long the slowest calls take, on disk and in memory
     Tail {
-        /// For each of the seven contenders; 60 if not given, 1 with --quick
+        /// For each of the nine contenders; 60 if not given, 1 with --quick
         #[arg(long, value_name = "N")]
         seconds: Option<f64>,
     },

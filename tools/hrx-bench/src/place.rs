@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result, ensure};
 use hrx_trace::{Options, Recorder};
-use hrx_trace_reader::Trace;
 use tempfile::TempDir;
 
 /// statfs(2).
@@ -67,13 +66,9 @@ impl Place {
         Ok(recorder)
     }
 
-    /// A recorder in a new file, and its reader.
-    pub fn followed(&self, options: &Options) -> Result<(Recorder, Trace)> {
-        let path = self.fresh();
-        let recorder = options.create(&path)?;
-        let trace = Trace::open(&path)?;
-        std::fs::remove_file(path)?;
-        Ok((recorder, trace))
+    /// A recorder in a new file that keeps its name, for others to read; it goes with the folder.
+    pub fn named_recorder(&self, options: &Options) -> Result<Recorder> {
+        Ok(options.create(self.fresh())?)
     }
 
     /// Bytes that can still be stored here.

@@ -1,8 +1,11 @@
 //! `record`: what one event costs the thread that records it, in several situations. In each table the first contender is the in-memory design, and the
 //! others' ratios are to it, in the same round.
 
+use std::rc::Rc;
+
 use anyhow::Result;
 use hrx_trace::{Options, Tracer};
+use hrx_trace_reader::Trace;
 
 use crate::Setup;
 use crate::contender::Contender;
@@ -13,7 +16,8 @@ use crate::contenders::measureme::Measureme;
 use crate::contenders::ours;
 use crate::contenders::stores::Stores;
 use crate::contenders::tracing_chrome::TracingChrome;
-use crate::follower::followed;
+use crate::convert::{Converter, fill};
+use crate::follower::{Converting, read_without_pause};
 use crate::harness::{Case, Plan, interleave};
 use crate::instructions::Counted;
 use crate::loops::{Load, run};
@@ -37,7 +41,7 @@ struct Situation {
     note: &'static str,
     /// How many times longer than usual a sample is.
     patience: u32,
-    cases: fn(&Setup, &mut Vec<String>) -> Result<Vec<Case<'static>>>,
+    cases: for<'a> fn(&'a Setup, &mut Vec<String>) -> Result<Vec<Case<'a>>>,
 }
 
 const SITUATIONS: &[Situation] = &[
@@ -67,16 +71,17 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         title: "cold, 1 thread, ring in cache",
-        note: "between regions of 10 µs that dirty 32 MiB; see loops.rs",
+        note: "between regions of 10 µs that dirty 32 MiB, see loops.rs; everybody new in each round, for much depends on where its pages lie",
         // A difference of two figures that are much larger.
         patience: 5,
-        cases: |setup, _| with_load(setup, Load::Cold),
+        cases: |setup, _| Ok(cold(setup)),
     },
     Situation {
-        title: "with a follower, 1 thread",
-        note: "another thread reads the whole file again and again, without a pause",
-        patience: 1,
-        cases: |setup, _| following(setup),
+        title: "beside others at work, 1 thread, bare loop",
+        note: "followed: hrx-convert --follow makes Chrome JSON of it; beside a conversion: the same hrx-convert, of another capture; read without a pause: a thread reads the whole ring again and again",
+        // hrx-convert --follow looks every 50 ms at least.
+        patience: 5,
+        cases: |setup, _| beside_others(setup),
     },
 ];
 
@@ -124,13 +129,13 @@ fn table(setup: &Setup, situation: &Situation, mut cases: Vec<Case<'_>>) -> Resu
 }
 
 /// Cases that share a load and a number of threads.
-struct Group {
+struct Group<'a> {
     load: Load,
     threads: usize,
-    cases: Vec<Case<'static>>,
+    cases: Vec<Case<'a>>,
 }
 
-impl Group {
+impl<'a> Group<'a> {
     /// A group that begins with the baseline, whose deque holds `capacity` events.
     fn new(load: Load, threads: usize, capacity: u64) -> Self {
         let mut group = Self {
@@ -143,16 +148,24 @@ impl Group {
     }
 
     /// Adds a contender that lives in this process.
-    fn add<C: Contender + 'static>(&mut self, name: impl Into<String>, contender: C) {
+    fn add<C: Contender + 'a>(&mut self, name: impl Into<String>, contender: C) {
         let (load, threads) = (self.load, self.threads);
         self.cases.push(Case::new(name, move |events| {
             Ok(run(&contender, load, threads, events))
         }));
     }
+
+    /// Adds a contender that is another one for each sample.
+    fn add_new<C: Contender>(&mut self, name: impl Into<String>, new: impl Fn() -> Result<C> + 'a) {
+        let (load, threads) = (self.load, self.threads);
+        self.cases.push(Case::new(name, move |events| {
+            Ok(run(&new()?, load, threads, events))
+        }));
+    }
 }
 
 /// Everybody, with a small ring.
-fn bare(setup: &Setup, threads: usize, left_out: &mut Vec<String>) -> Result<Vec<Case<'static>>> {
+fn bare<'a>(setup: &'a Setup, threads: usize, left_out: &mut Vec<String>) -> Result<Vec<Case<'a>>> {
     let mut group = Group::new(Load::Bare, threads, CACHED);
     group.add(Counted::Nothing.name(), Nothing);
     group.add(STORES, Stores::new(CACHED as usize, threads));
@@ -203,7 +216,7 @@ fn bare(setup: &Setup, threads: usize, left_out: &mut Vec<String>) -> Result<Vec
 }
 
 /// `record` into a file in memory, and into one on disk.
-fn add_record(setup: &Setup, group: &mut Group, options: &Options) -> Result<()> {
+fn add_record(setup: &Setup, group: &mut Group<'_>, options: &Options) -> Result<()> {
     for (medium, place) in [("tmpfs", &setup.tmpfs), ("disk", &setup.disk)] {
         let recorder = place.recorder(options)?;
         group.add(format!("record, {medium}"), ours::Record(recorder));
@@ -212,13 +225,13 @@ fn add_record(setup: &Setup, group: &mut Group, options: &Options) -> Result<()>
 }
 
 /// A `Writer`, into a file in memory.
-fn add_writer(setup: &Setup, group: &mut Group, options: Options) -> Result<()> {
+fn add_writer(setup: &Setup, group: &mut Group<'_>, options: Options) -> Result<()> {
     let recorder = setup.tmpfs.recorder(&options.writers(1))?;
     group.add(Counted::Writer.name(), ours::ByWriter(recorder));
     Ok(())
 }
 
-fn large(setup: &Setup) -> Result<Vec<Case<'static>>> {
+fn large(setup: &Setup) -> Result<Vec<Case<'_>>> {
     let mut group = Group::new(Load::Bare, 1, LARGE);
     group.add(STORES, Stores::new(LARGE as usize, 1));
     let options = Options::new(LARGE);
@@ -227,43 +240,80 @@ fn large(setup: &Setup) -> Result<Vec<Case<'static>>> {
     Ok(group.cases)
 }
 
-fn with_load(setup: &Setup, load: Load) -> Result<Vec<Case<'static>>> {
-    let mut group = Group::new(load, 1, CACHED);
+fn cold(setup: &Setup) -> Vec<Case<'_>> {
+    let mut group = Group {
+        load: Load::Cold,
+        threads: 1,
+        cases: Vec::new(),
+    };
+    group.add_new(Counted::Baseline.name(), || {
+        Ok(Baseline::full(CACHED as usize))
+    });
+    group.add(Counted::Nothing.name(), Nothing);
+    for (medium, place) in [("tmpfs", &setup.tmpfs), ("disk", &setup.disk)] {
+        group.add_new(format!("record, {medium}"), || {
+            Ok(ours::Record(place.recorder(&Options::new(CACHED))?))
+        });
+    }
+    group.add_new(Counted::Writer.name(), || {
+        let options = Options::new(CACHED).writers(1);
+        Ok(ours::ByWriter(setup.tmpfs.recorder(&options)?))
+    });
+    group.cases
+}
+
+fn clocked(setup: &Setup) -> Result<Vec<Case<'_>>> {
+    let mut group = Group::new(Load::Clocked, 1, CACHED);
     group.add(Counted::Nothing.name(), Nothing);
     let options = Options::new(CACHED);
     add_record(setup, &mut group, &options)?;
-    add_writer(setup, &mut group, options)?;
+    add_writer(setup, &mut group, options.clone())?;
+    let begin_finish = ours::BeginFinish(setup.tmpfs.recorder(&options)?);
+    group
+        .cases
+        .push(Case::new(Counted::BeginFinish.name(), move |events| {
+            Ok(run(&begin_finish, Load::Bare, 1, events))
+        }));
     Ok(group.cases)
 }
 
-fn clocked(setup: &Setup) -> Result<Vec<Case<'static>>> {
-    let mut cases = with_load(setup, Load::Clocked)?;
-    let begin_finish = ours::BeginFinish(setup.tmpfs.recorder(&Options::new(CACHED))?);
-    cases.push(Case::new(Counted::BeginFinish.name(), move |events| {
-        Ok(run(&begin_finish, Load::Bare, 1, events))
-    }));
-    Ok(cases)
-}
-
-fn following(setup: &Setup) -> Result<Vec<Case<'static>>> {
+fn beside_others(setup: &Setup) -> Result<Vec<Case<'_>>> {
+    let converter = Rc::new(Converter::build()?);
+    let other_capture = setup.disk.fresh();
+    fill(&other_capture, LARGE)?;
     let mut group = Group::new(Load::Bare, 1, CACHED);
-    let places = [("tmpfs", &setup.tmpfs), ("disk", &setup.disk)];
+    let record = |recorder: &ours::Record, events| Ok(run(recorder, Load::Bare, 1, events));
     for (size, capacity) in [("ring in cache", CACHED), ("256 MiB", LARGE)] {
-        for (medium, place) in places {
-            let options = Options::new(capacity);
+        let options = Options::new(capacity);
+        for (medium, place) in [("tmpfs", &setup.tmpfs), ("disk", &setup.disk)] {
             let alone = ours::Record(place.recorder(&options)?);
             group.add(format!("record, {size}, {medium}, alone"), alone);
-            let (recorder, mut trace) = place.followed(&options)?;
-            let recorder = ours::Record(recorder);
+            let followed = ours::Record(place.named_recorder(&options)?);
+            let converter = Rc::clone(&converter);
             group.cases.push(Case::new(
                 format!("record, {size}, {medium}, followed"),
                 move |events| {
-                    Ok(followed(&mut trace, || {
-                        run(&recorder, Load::Bare, 1, events)
-                    }))
+                    let _following =
+                        Converting::start(&converter, &["--follow"], followed.0.path())?;
+                    record(&followed, events)
                 },
             ));
         }
+        let beside = ours::Record(setup.tmpfs.recorder(&options)?);
+        let (converter, other_capture) = (Rc::clone(&converter), other_capture.clone());
+        group.cases.push(Case::new(
+            format!("record, {size}, tmpfs, beside a conversion"),
+            move |events| {
+                let _converting = Converting::start(&converter, &[], &other_capture)?;
+                record(&beside, events)
+            },
+        ));
+        let read = ours::Record(setup.tmpfs.named_recorder(&options)?);
+        let mut trace = Trace::open(read.0.path())?;
+        group.cases.push(Case::new(
+            format!("record, {size}, tmpfs, read without a pause"),
+            move |events| read_without_pause(&mut trace, || record(&read, events)),
+        ));
     }
     Ok(group.cases)
 }

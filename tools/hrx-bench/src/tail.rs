@@ -12,8 +12,10 @@ use crate::Setup;
 use crate::contender::{Contender, INPUTS, inputs};
 use crate::contenders::baseline::Baseline;
 use crate::contenders::clock::Nothing;
-use crate::contenders::ours::Record;
+use crate::contenders::ours::{ByWriter, Record};
+use crate::convert::Converter;
 use crate::environment::memory_bytes;
+use crate::follower::Converting;
 use crate::instructions::Counted;
 use crate::place::Place;
 use crate::report::{Column, Row, Table, Unit, column};
@@ -94,6 +96,18 @@ fn latencies(setup: &Setup, capacity: u64, time: Duration) -> Result<Vec<Row>> {
     let recorder = Record(setup.disk.recorder(&Options::new(capacity))?);
     let latencies = paced(&recorder, time, || Ok(recorder.0.sync()?))?;
     rows.push(row("record, disk, populated, sync every 2 s", &latencies));
+    let options = Options::new(capacity).writers(1);
+    let recorder = ByWriter(setup.tmpfs.recorder(&options)?);
+    let latencies = paced(&recorder, time, || Ok(()))?;
+    rows.push(row("record by a Writer, tmpfs, populated", &latencies));
+    let recorder = Record(setup.tmpfs.named_recorder(&Options::new(capacity))?);
+    let following = Converting::start(&Converter::build()?, &["--follow"], recorder.0.path())?;
+    let latencies = paced(&recorder, time, || Ok(()))?;
+    drop(following);
+    rows.push(row(
+        "record, tmpfs, populated, followed by hrx-convert",
+        &latencies,
+    ));
     Ok(rows)
 }
 
