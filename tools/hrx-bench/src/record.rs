@@ -280,7 +280,8 @@ fn clocked(setup: &Setup) -> Result<Vec<Case<'_>>> {
 fn beside_others(setup: &Setup) -> Result<Vec<Case<'_>>> {
     let converter = Rc::new(Converter::build()?);
     let other_capture = setup.disk.fresh();
-    fill(&other_capture, LARGE)?;
+    // Its conversion takes longer than a sample.
+    fill(&other_capture, if setup.quick { LARGE / 64 } else { LARGE })?;
     let mut group = Group::new(Load::Bare, 1, CACHED);
     let record = |recorder: &ours::Record, events| Ok(run(recorder, Load::Bare, 1, events));
     for (size, capacity) in [("ring in cache", CACHED), ("256 MiB", LARGE)] {

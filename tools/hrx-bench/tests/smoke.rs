@@ -73,8 +73,8 @@ fn record_prints_tables_of_100_columns() {
 }
 
 #[test]
-fn record_measures_with_followers() {
-    assert_eq!(tables(&["record", "--only", "follower"]).len(), 1);
+fn record_measures_beside_followers() {
+    assert_eq!(tables(&["record", "--only", "beside others"]).len(), 1);
 }
 
 /// The README's tables and its plot are made by a script from the JSON. No other test has all contenders in it: LTTng has one daemon for the whole machine.
