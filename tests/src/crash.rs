@@ -6,6 +6,7 @@ pub mod script;
 pub mod shared_words;
 pub mod storm;
 pub mod tracee;
+pub mod way;
 
 /// The seed of all random choices: HRX_TEST_SEED, or a fresh one. Printed, so that a failure can be repeated.
 ///

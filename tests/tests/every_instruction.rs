@@ -1,11 +1,11 @@
 //! Proves: at whichever instruction a program dies, its file tells the truth.
 //!
-//! How: a child makes the calls of `script` on a ring of three records. Its parent steps through it by ptrace, and after *each instruction*, from
+//! How: a child makes the calls of `script` on rings of three records, the shared one and those of its writers. Its parent steps through it by ptrace, and after *each instruction*, from
 //! before the creation to behind the finish, reads the file as it is then: what a death at this instruction leaves, for a stopped process has executed
 //! the instructions before the stop and no other. Each call may leave one of a few states, in their order (a `record`: as before; its ticket taken and
 //! its slot torn; there, whole), and the file must be in one of them, and never go back: everything that returned is there, nothing else is, the call in
-//! progress counts wholly or not at all, an open region is shown until the instant its completed event is. Images that equal the last one are
-//! not judged again.
+//! progress counts wholly or not at all, an open region is shown until the instant its completed event is. To take a ring and to give it back changes
+//! nothing in the file. Images that equal the last one are not judged again.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,9 +13,12 @@ use std::process::Command;
 use std::sync::atomic::Ordering;
 
 use hrx_trace_reader::{Ending, Error, OpenRegion, Trace};
-use hrx_trace_tests::crash::script::{self, CAPACITY, Call, Described, NAMES, SCRIPT, word};
+use hrx_trace_tests::crash::script::{self, CAPACITY, Call, Described, NAMES, RINGS, SCRIPT, word};
 use hrx_trace_tests::crash::shared_words::SharedWords;
 use hrx_trace_tests::crash::tracee::Tracee;
+
+/// The ring that threads share.
+const SHARED: usize = 0;
 
 /// What a file says of one region. Its times are judged by [`Times`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,14 +27,20 @@ struct Said {
     thread_id: u32,
 }
 
-/// What a file says in all.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct State {
-    ending: Ending,
+/// What a file says of one ring.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct RingState {
     claimed: u64,
     torn: u64,
     /// By ticket.
     events: Vec<(u64, Said)>,
+}
+
+/// What a file says in all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct State {
+    ending: Ending,
+    rings: [RingState; RINGS],
     open: Vec<Said>,
 }
 
@@ -39,7 +48,10 @@ struct State {
 #[derive(Clone, Debug, Default)]
 struct Model {
     thread_id: u32,
-    completed: Vec<Said>,
+    /// By ring.
+    completed: [Vec<Said>; RINGS],
+    /// The rings of the writers that are there.
+    taken: Vec<usize>,
     /// By the name of the region, in the order of their beginning.
     open: Vec<(usize, Said)>,
     finished: bool,
@@ -53,23 +65,39 @@ impl Model {
         }
     }
 
-    /// What the file says if the newest `torn` tickets have no record.
+    /// The ring that is written to: the newest writer's, or the shared one.
+    fn ring(&self) -> usize {
+        self.taken.last().copied().unwrap_or(SHARED)
+    }
+
+    /// What the file says if the newest `torn` tickets of the ring that is written to have no record.
     fn state(&self, torn: usize) -> State {
-        let claimed = self.completed.len();
-        let oldest = claimed.saturating_sub(CAPACITY as usize);
+        let ring_state = |ring: usize| {
+            let completed = &self.completed[ring];
+            let torn = if ring == self.ring() { torn } else { 0 };
+            let claimed = completed.len();
+            let oldest = claimed.saturating_sub(CAPACITY as usize);
+            RingState {
+                claimed: claimed as u64,
+                torn: torn as u64,
+                events: (oldest..claimed - torn)
+                    .map(|index| (index as u64 + 1, completed[index].clone()))
+                    .collect(),
+            }
+        };
         State {
             ending: if self.finished {
                 Ending::Finished
             } else {
                 Ending::WriterDied
             },
-            claimed: claimed as u64,
-            torn: torn as u64,
-            events: (oldest..claimed - torn)
-                .map(|index| (index as u64 + 1, self.completed[index].clone()))
-                .collect(),
+            rings: std::array::from_fn(ring_state),
             open: self.open.iter().map(|(_, said)| said.clone()).collect(),
         }
+    }
+
+    fn push(&mut self, said: Said) {
+        self.completed[self.ring()].push(said);
     }
 
     /// Completes a region; the states that the file goes through meanwhile.
@@ -78,7 +106,7 @@ impl Model {
         let position = position.expect("the script finishes what it began");
         let mut said = self.open[position].1.clone();
         change(&mut said.described);
-        self.completed.push(said);
+        self.push(said);
         let claimed = self.state(1);
         self.open.remove(position);
         vec![claimed, self.state(0)]
@@ -99,7 +127,7 @@ impl Model {
         let mut states = vec![self.state(0)];
         states.extend(match SCRIPT[index] {
             Call::Record => {
-                self.completed.push(self.said(index));
+                self.push(self.said(index));
                 vec![self.state(1), self.state(0)]
             }
             Call::Begin(region) => self.begin(index, region),
@@ -131,6 +159,17 @@ impl Model {
                 states
             }
             Call::Label => Vec::new(),
+            Call::Take => {
+                let free = (SHARED + 1..RINGS).find(|ring| !self.taken.contains(ring));
+                self.taken.push(free.unwrap_or(SHARED));
+                Vec::new()
+            }
+            Call::GiveBack => {
+                self.taken
+                    .pop()
+                    .expect("the script gives back what it took");
+                Vec::new()
+            }
             Call::End => {
                 self.finished = true;
                 vec![self.state(0)]
@@ -185,36 +224,44 @@ fn read(image: &[u8], times: &mut Times) -> State {
         name => 1 + NAMES.iter().position(|known| *known == name).expect(name),
     };
     let mut events = trace.events();
-    let seen: Vec<(u64, Said)> = events
-        .by_ref()
-        .map(|event| {
-            times.judge(event.correlation_id, event.start_ns, event.duration_ns);
-            assert!(!event.saturated);
-            let described = Described {
-                lane: event.lane,
-                name: name(event.label_id),
-                correlation_id: event.correlation_id,
-                copied_bytes: event.copied_bytes,
-                status: event.status,
-                failed: event.failed,
-            };
-            let thread_id = event.thread_id;
-            (
-                event.sequence,
-                Said {
-                    described,
-                    thread_id,
-                },
-            )
-        })
-        .collect();
+    let mut rings: [RingState; RINGS] = Default::default();
+    for event in events.by_ref() {
+        times.judge(event.correlation_id, event.start_ns, event.duration_ns);
+        assert!(!event.saturated);
+        let described = Described {
+            lane: event.lane,
+            name: name(event.label_id),
+            correlation_id: event.correlation_id,
+            copied_bytes: event.copied_bytes,
+            status: event.status,
+            failed: event.failed,
+        };
+        let thread_id = event.thread_id;
+        let said = Said {
+            described,
+            thread_id,
+        };
+        rings[event.ring as usize]
+            .events
+            .push((event.sequence, said));
+    }
     let report = events.finish();
+    assert_eq!(report.rings.len(), RINGS);
+    for (ring, account) in rings.iter_mut().zip(&report.rings) {
+        assert!(account.balances(), "{account:?}");
+        assert_eq!(account.recovered, ring.events.len() as u64);
+        assert_eq!(
+            account.overwritten,
+            account.claimed.saturating_sub(CAPACITY)
+        );
+        (ring.claimed, ring.torn) = (account.claimed, account.torn);
+    }
     let account = report.account;
     assert!(account.balances(), "{account:?}");
-    assert_eq!(account.recovered, seen.len() as u64);
+    let sum = |of: fn(&RingState) -> u64| rings.iter().map(of).sum::<u64>();
     assert_eq!(
-        account.overwritten,
-        account.claimed.saturating_sub(CAPACITY)
+        (account.claimed, account.torn),
+        (sum(|ring| ring.claimed), sum(|ring| ring.torn))
     );
     assert_eq!(
         (account.skipped, account.in_flight, account.overtaken),
@@ -242,9 +289,7 @@ fn read(image: &[u8], times: &mut Times) -> State {
     });
     State {
         ending: report.ending,
-        claimed: account.claimed,
-        torn: account.torn,
-        events: seen,
+        rings,
         open: open.collect(),
     }
 }

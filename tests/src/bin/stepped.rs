@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use hrx_trace::{Options, Region};
-use hrx_trace_tests::crash::script::{self, Call, Described, NAMES, SCRIPT, word};
+use hrx_trace::{Label, Options, Recorder, Region};
+use hrx_trace_tests::crash::script::{self, Call, Described, NAMES, SCRIPT, WRITERS, word};
 use hrx_trace_tests::crash::shared_words::SharedWords;
 use hrx_trace_tests::crash::tracee::hand_over;
+use hrx_trace_tests::crash::way::Way;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
@@ -17,46 +18,86 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: stepped TRACE WORDS".into());
     };
     let words = SharedWords::map(&words, word::COUNT)?;
-    let tell = |word, value| words.get(word).store(value, Ordering::SeqCst);
     set_hook(Box::new(|_| {}));
     hand_over()?;
 
     let recorder = Options::new(script::CAPACITY)
+        .writers(WRITERS)
         .label_bytes(4096)
         .create(path)?;
-    tell(word::CREATED, 1);
-    let mut labels = vec![recorder.label(NAMES[0])];
-    let first = Instant::now();
-    let mut regions: [Option<Region<'_>>; 3] = [None, None, None];
-    for (index, call) in SCRIPT.iter().enumerate() {
-        let event = Described::of(index).event(&labels);
-        tell(word::STARTED, index as u64 + 1);
-        match *call {
-            Call::Record => {
-                recorder.record(first + script::start(index), script::elapsed(index), event);
-            }
-            Call::Begin(region) => regions[region] = Some(recorder.begin(event)),
-            Call::Finish(region) => {
-                let mut region = regions[region].take().ok_or("not begun")?;
-                region.set_copied_bytes(script::finished_bytes(index));
-                region.finish();
-            }
-            Call::Fail(region) => regions[region]
-                .take()
-                .ok_or("not begun")?
-                .fail(index as u32),
-            Call::Drop(region) => drop(regions[region].take()),
-            Call::Panic => {
-                let unwound = catch_unwind(AssertUnwindSafe(|| {
-                    let _region = recorder.begin(event);
-                    panic!("in the middle of a region");
-                }));
-                assert!(unwound.is_err());
-            }
-            Call::Label => labels.push(recorder.label(NAMES[labels.len()])),
-            Call::End => recorder.finish(),
-        }
-        tell(word::RETURNED, index as u64 + 1);
+    words.get(word::CREATED).store(1, Ordering::SeqCst);
+    let mut stepped = Stepped {
+        recorder: &recorder,
+        words,
+        labels: vec![recorder.label(NAMES[0])],
+        first: Instant::now(),
+        next: 0,
+    };
+    stepped.calls(&recorder)
+}
+
+struct Stepped<'recorder> {
+    recorder: &'recorder Recorder,
+    words: SharedWords,
+    labels: Vec<Label>,
+    first: Instant,
+    /// The call to make next.
+    next: usize,
+}
+
+impl Stepped<'_> {
+    fn tell(&self, word: usize, value: usize) {
+        self.words.get(word).store(value as u64, Ordering::SeqCst);
     }
-    Ok(())
+
+    /// Makes the calls of `way`: until it is to be given back, or the script ends.
+    fn calls<W: Way>(&mut self, way: &W) -> Result<(), Box<dyn Error>> {
+        let mut regions: [Option<Region<'_, W>>; 3] = [None, None, None];
+        while let Some(call) = SCRIPT.get(self.next) {
+            let index = self.next;
+            let event = Described::of(index).event(&self.labels);
+            self.next += 1;
+            self.tell(word::STARTED, self.next);
+            match *call {
+                Call::Record => way.record(
+                    self.first + script::start(index),
+                    script::elapsed(index),
+                    event,
+                ),
+                Call::Begin(region) => regions[region] = Some(way.begin(event)),
+                Call::Finish(region) => {
+                    let mut region = regions[region].take().ok_or("not begun")?;
+                    region.set_copied_bytes(script::finished_bytes(index));
+                    region.finish();
+                }
+                Call::Fail(region) => regions[region]
+                    .take()
+                    .ok_or("not begun")?
+                    .fail(index as u32),
+                Call::Drop(region) => drop(regions[region].take()),
+                Call::Panic => {
+                    let unwound = catch_unwind(AssertUnwindSafe(|| {
+                        let _region = way.begin(event);
+                        panic!("in the middle of a region");
+                    }));
+                    assert!(unwound.is_err());
+                }
+                Call::Label => {
+                    let name = NAMES[self.labels.len()];
+                    self.labels.push(self.recorder.label(name));
+                }
+                Call::Take => {
+                    let writer = self.recorder.writer();
+                    self.tell(word::RETURNED, self.next);
+                    self.calls(&writer)?;
+                    // Its `GiveBack` has begun, and returns below.
+                    drop(writer);
+                }
+                Call::GiveBack => return Ok(()),
+                Call::End => self.recorder.finish(),
+            }
+            self.tell(word::RETURNED, self.next);
+        }
+        Ok(())
+    }
 }

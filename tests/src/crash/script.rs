@@ -4,8 +4,14 @@ use std::time::Duration;
 
 use hrx_trace::{Event, Label};
 
-/// Records that the ring holds: it wraps every three calls.
+/// Records that each ring holds: it wraps every three calls.
 pub const CAPACITY: u64 = 3;
+
+/// Rings for writers, behind the one that threads share: fewer than the script's writers.
+pub const WRITERS: u32 = 2;
+
+/// Rings in all.
+pub const RINGS: usize = 1 + WRITERS as usize;
 
 /// The words that child and parent share.
 pub mod word {
@@ -36,13 +42,17 @@ pub enum Call {
     Panic,
     /// `label`, for a name of more than one block.
     Label,
+    /// `Recorder::writer`: until it is given back, the calls are made of it.
+    Take,
+    /// The newest writer is dropped: the calls are made of the one before it again, or of the recorder.
+    GiveBack,
     /// `Recorder::finish`.
     End,
 }
 
-/// Calls in an order that fills, wraps, nests and crosses.
+/// Calls in an order that fills, wraps, nests and crosses; of the recorder, and of writers.
 pub const SCRIPT: &[Call] = {
-    use Call::{Begin, Drop, End, Fail, Finish, Label, Panic, Record};
+    use Call::{Begin, Drop, End, Fail, Finish, GiveBack, Label, Panic, Record, Take};
     &[
         Record,
         Record,
@@ -75,6 +85,55 @@ pub const SCRIPT: &[Call] = {
         Record,
         Finish(0), // around a whole lap
         Panic,
+        Record,
+        Take, // and a ring of its own, which
+        Record,
+        Record,
+        Record,
+        Record,
+        Record, // is filled and wraps
+        Begin(0),
+        Finish(0), // alone
+        Begin(0),
+        Record,
+        Fail(0), // around a record
+        Begin(0),
+        Begin(1),
+        Finish(0),
+        Drop(1), // crossed
+        Begin(0),
+        Take, // the last ring, while a region runs in the first
+        Record,
+        Begin(1),
+        Record,
+        Record,
+        Record,
+        Record,
+        Finish(1), // around a whole lap
+        Take,      // and none is left: the shared one
+        Record,
+        Begin(2),
+        Record,
+        Fail(2),
+        Begin(2),
+        Drop(2),
+        GiveBack,
+        Record,
+        GiveBack,
+        Finish(0),
+        Take, // the last ring again, full of its last holder's
+        Begin(1),
+        Record,
+        Finish(1),
+        Panic,
+        GiveBack,
+        Record,
+        GiveBack, // all of them
+        Record,
+        Take, // the first ring again
+        Record,
+        Take,
+        GiveBack, // unused
         Record,
         Begin(2),
         End, // and one that never ends
