@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use hrx_trace::{Event, Options};
-use hrx_trace_tests::crash::hot::{SECTIONS, Section, hot_path, word};
+use hrx_trace_tests::crash::hot::{SECTIONS, Section, hot_path, hot_path_of_writers, word};
 use hrx_trace_tests::crash::shared_words::SharedWords;
 use hrx_trace_tests::crash::tracee::{hand_over, here};
 
@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: hot_path_child TRACE WORDS".into());
     };
     let words = SharedWords::map(&words, word::COUNT)?;
-    let recorder = Options::new(10_000).create(path)?;
+    let recorder = Options::new(10_000).writers(1).create(path)?;
     let label = recorder.label("gemm");
     hand_over()?;
     // Another thread than the one that created the recorder, so that its first call is under count too.
@@ -31,6 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 match section {
                     Section::FirstCall => recorder.record(now, Duration::ZERO, Event::new(0)),
                     Section::HotPath => hot_path(&recorder, label),
+                    Section::Writers => hot_path_of_writers(&recorder, label),
                     Section::Sync => recorder.sync().expect("it syncs"),
                 }
                 words.get(word::SECTION).store(0, Ordering::SeqCst);

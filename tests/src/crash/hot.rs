@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use hrx_trace::{Event, Label, Recorder, Region};
 
+use crate::crash::way::Way;
+
 /// How many calls [`hot_path`] makes of each kind.
 pub const CALLS: u64 = 1_000_000;
 
@@ -20,17 +22,24 @@ pub mod word {
 pub enum Section {
     /// The first `record` of a thread.
     FirstCall,
-    /// [`hot_path`].
+    /// [`hot_path`] of the recorder.
     HotPath,
+    /// [`hot_path_of_writers`].
+    Writers,
     /// `sync`.
     Sync,
 }
 
 /// All of them.
-pub const SECTIONS: [Section; 3] = [Section::FirstCall, Section::HotPath, Section::Sync];
+pub const SECTIONS: [Section; 4] = [
+    Section::FirstCall,
+    Section::HotPath,
+    Section::Writers,
+    Section::Sync,
+];
 
 /// A million times each: `record`, `begin` and `finish`, `begin` and `fail`, a dropped region; and what is refused.
-pub fn hot_path(recorder: &Recorder, label: Label) {
+pub fn hot_path<W: Way>(way: &W, label: Label) {
     let start = Instant::now();
     let before_epoch = start.checked_sub(Duration::from_secs(3600));
     for number in 0..CALLS {
@@ -40,18 +49,34 @@ pub fn hot_path(recorder: &Recorder, label: Label) {
             .copied_bytes(number)
             .status(number as u32)
             .failed(number % 2 == 0);
-        recorder.record(start, Duration::from_nanos(number), event);
-        let mut region = recorder.begin(event);
+        way.record(start, Duration::from_nanos(number), event);
+        let mut region = way.begin(event);
         region.set_copied_bytes(number);
         region.finish();
-        recorder.begin(event).fail(1);
-        drop(recorder.begin(event));
-        recorder.record(start, Duration::MAX, Event::new(usize::MAX));
+        way.begin(event).fail(1);
+        drop(way.begin(event));
+        way.record(start, Duration::MAX, Event::new(usize::MAX));
         if let Some(start) = before_epoch {
-            recorder.record(start, Duration::ZERO, event);
+            way.record(start, Duration::ZERO, event);
         }
     }
     // More than the open table holds.
-    let regions: [Region<'_>; 80] = std::array::from_fn(|_| recorder.begin(Event::new(0)));
+    let regions: [Region<'_, W>; 80] = std::array::from_fn(|_| way.begin(Event::new(0)));
     drop(regions);
+}
+
+/// [`hot_path`] of a writer with a ring of its own, and of one that finds none left; and a million writers that come and go. `recorder` has one ring for them.
+///
+/// # Panics
+/// If it has not.
+pub fn hot_path_of_writers(recorder: &Recorder, label: Label) {
+    let own = recorder.writer();
+    let other = recorder.writer();
+    assert!(own.has_own_ring() && !other.has_own_ring());
+    hot_path(&own, label);
+    hot_path(&other, label);
+    drop(own);
+    for _ in 0..CALLS {
+        assert!(recorder.writer().has_own_ring());
+    }
 }
