@@ -51,7 +51,7 @@ impl Tracee {
             child,
             threads: vec![first],
         };
-        tracee.expect_here(first);
+        assert_eq!(wait(first), WaitStatus::Stopped(first, HERE));
         // A test that fails leaves no stopped child behind.
         let options = ptrace::Options::PTRACE_O_EXITKILL
             | ptrace::Options::PTRACE_O_TRACECLONE
@@ -71,8 +71,7 @@ impl Tracee {
     /// # Panics
     /// If it stops for any other reason, or dies.
     pub fn step(&self, thread: Pid) {
-        ptrace::step(thread, None).expect("the child steps");
-        let stopped = wait(thread);
+        let stopped = resume(thread, || ptrace::step(thread, None));
         assert_eq!(stopped, WaitStatus::Stopped(thread, Signal::SIGTRAP));
     }
 
@@ -81,8 +80,8 @@ impl Tracee {
     /// # Panics
     /// If it stops for any other reason, or dies.
     pub fn run(&self, thread: Pid) {
-        ptrace::cont(thread, None).expect("the child runs");
-        self.expect_here(thread);
+        let stopped = resume(thread, || ptrace::cont(thread, None));
+        assert_eq!(stopped, WaitStatus::Stopped(thread, HERE));
     }
 
     /// Lets the first thread run until it has started another one, which then stands still before its first instruction.
@@ -91,8 +90,8 @@ impl Tracee {
     /// If it stops for any other reason, or dies.
     pub fn run_until_thread(&mut self) -> Pid {
         let first = self.process();
-        ptrace::cont(first, None).expect("the child runs");
-        let WaitStatus::PtraceEvent(_, Signal::SIGTRAP, _) = wait(first) else {
+        let stopped = resume(first, || ptrace::cont(first, None));
+        let WaitStatus::PtraceEvent(_, Signal::SIGTRAP, _) = stopped else {
             panic!("the child started no thread");
         };
         let started = ptrace::getevent(first).expect("the event names the thread");
@@ -107,16 +106,22 @@ impl Tracee {
     /// # Panics
     /// If it stops for any other reason, or dies.
     pub fn run_until_system_call(&self, thread: Pid) -> bool {
-        ptrace::syscall(thread, None).expect("the child runs");
-        match wait(thread) {
+        match resume(thread, || ptrace::syscall(thread, None)) {
             WaitStatus::PtraceSyscall(_) => true,
             WaitStatus::Stopped(_, HERE) => false,
             other => panic!("the child neither called the system nor was there: {other:?}"),
         }
     }
+}
 
-    fn expect_here(&self, thread: Pid) {
-        assert_eq!(wait(thread), WaitStatus::Stopped(thread, HERE));
+/// Lets `thread` go on by `go`, until it stops for a reason that is not job control: the whole test may be suspended, and resumed.
+fn resume(thread: Pid, go: impl Fn() -> nix::Result<()>) -> WaitStatus {
+    loop {
+        go().expect("the child goes on");
+        match wait(thread) {
+            WaitStatus::Stopped(_, Signal::SIGSTOP | Signal::SIGTSTP | Signal::SIGCONT) => {}
+            stopped => return stopped,
+        }
     }
 }
 
