@@ -5,6 +5,9 @@
 //! records less than a lap, a lap, or more, and is stopped at some instruction of one more call; it returns from that; then the first returns; then the second
 //! laps the ring twice. The file is judged after each of these moves against the tickets that were given out, which are all known: a ticket of the
 //! window has its event, or it is one of a call that has not returned, or it lies in the slot that the stopped thread was about to write.
+//!
+//! With a ring of its own the third does not happen, and whatever the second thread does, in its own ring or in the shared one, it costs nothing: shown by
+//! the same moves, with the first thread stopped in the calls of a writer, and in the dropping of one and the making of the next.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +18,8 @@ use std::sync::atomic::Ordering;
 use fastrand::Rng;
 use hrx_trace_reader::Trace;
 use hrx_trace_tests::crash::pair::{
-    self, CAPACITY, KIND_RECORD, KIND_REGION, LAPPING, STALLED, word,
+    self, CAPACITY, KIND_OWN_RECORD, KIND_OWN_REGION, KIND_RECORD, KIND_REGION, KIND_RETAKE,
+    LAPPING, RINGS, SHARED, STALLED, word,
 };
 use hrx_trace_tests::crash::seed;
 use hrx_trace_tests::crash::shared_words::SharedWords;
@@ -28,11 +32,13 @@ struct Pair {
     threads: [Pid; 2],
     words: SharedWords,
     path: PathBuf,
-    /// The correlation id of every ticket given out.
-    tickets: Vec<u64>,
+    /// The correlation id of every ticket given out, by ring.
+    tickets: [Vec<u64>; RINGS],
+    /// The rings of the threads' writers, once they have recorded something.
+    own_rings: [Option<usize>; 2],
     /// The events whose calls have begun and not returned, by thread.
     in_progress: [Option<u64>; 2],
-    /// The ticket of the stopped call, from 0, until the slot has been written by somebody who was not stopped.
+    /// The ticket of the stopped call in the shared ring, from 0, until the slot has been written by somebody who was not stopped.
     stalled_ticket: Option<usize>,
     images: u64,
     /// Images in which the stopped thread's slot had lost a newer event.
@@ -54,7 +60,8 @@ impl Pair {
             threads: [stalled, lapping],
             words,
             path,
-            tickets: Vec::new(),
+            tickets: [const { Vec::new() }; RINGS],
+            own_rings: [None; 2],
             in_progress: [None; 2],
             stalled_ticket: None,
             images: 0,
@@ -74,16 +81,21 @@ impl Pair {
             .store(value, Ordering::SeqCst);
     }
 
-    /// Lets `thread` record `count` events, undisturbed.
-    fn record(&mut self, thread: usize, count: u64) {
+    /// Lets `thread` make `count` calls of `kind`, undisturbed.
+    fn call(&mut self, thread: usize, kind: u64, count: u64) {
         self.tell(thread, word::TURN, count);
-        self.tell(thread, word::KIND, KIND_RECORD);
+        self.tell(thread, word::KIND, kind);
         let first = self.word(thread, word::RETURNED);
         self.child.run(self.threads[thread]);
-        for index in first..first + count {
-            self.tickets.push(pair::correlation_id(thread, index));
+        if kind == KIND_RETAKE {
+            self.own_rings[thread] = None;
+            return self.judge(thread, &[]);
         }
-        self.judge(None);
+        let ids: Vec<u64> = (first..first + count)
+            .map(|index| pair::correlation_id(thread, index))
+            .collect();
+        self.judge(thread, &ids);
+        self.assert_recorded(&ids);
     }
 
     /// Lets `thread` execute `steps` instructions of its next call. False: it has returned from it.
@@ -94,15 +106,25 @@ impl Pair {
         while self.word(thread, word::STARTED) == index {
             self.child.step(self.threads[thread]);
         }
-        let id = pair::correlation_id(thread, index);
-        self.in_progress[thread] = Some(id);
+        if kind == KIND_RETAKE {
+            self.own_rings[thread] = None;
+        } else {
+            self.in_progress[thread] = Some(pair::correlation_id(thread, index));
+        }
+        self.go_on(thread, steps)
+    }
+
+    /// Lets `thread` execute `steps` more instructions of its call. False: it has returned from it.
+    fn go_on(&mut self, thread: usize, steps: u64) -> bool {
+        let started = self.word(thread, word::STARTED);
         for _ in 0..steps {
             self.child.step(self.threads[thread]);
-            if self.word(thread, word::RETURNED) > index {
+            if self.word(thread, word::RETURNED) == started {
                 return false;
             }
         }
-        self.judge(Some(id));
+        let id = self.in_progress[thread];
+        self.judge(thread, id.as_slice());
         true
     }
 
@@ -110,87 +132,118 @@ impl Pair {
     fn leave(&mut self, thread: usize) {
         self.child.run(self.threads[thread]);
         let id = self.in_progress[thread].take();
-        self.judge(id);
+        self.judge(thread, id.as_slice());
+        self.assert_recorded(id.as_slice());
     }
 
-    /// Judges the file. `moved` is the event that may have been given a ticket since.
-    fn judge(&mut self, moved: Option<u64>) {
+    /// Each of `ids` has been given a ticket, and one only.
+    fn assert_recorded(&self, ids: &[u64]) {
+        for id in ids {
+            let tickets = self.tickets.iter().flatten();
+            assert_eq!(tickets.filter(|ticket| *ticket == id).count(), 1, "{id}");
+        }
+    }
+
+    /// Notes the tickets that a ring has given out, when its count of them is `claimed`: of `moved`, which are events of `thread`.
+    fn note(&mut self, ring: usize, claimed: usize, thread: usize, moved: &[u64]) {
+        let new = claimed - self.tickets[ring].len();
+        if new == 0 {
+            return;
+        }
+        assert!(new <= moved.len(), "nobody else was given a ticket");
+        match self.word(thread, word::KIND) {
+            KIND_RECORD | KIND_REGION => assert_eq!(ring, SHARED),
+            _ => {
+                assert_ne!(ring, SHARED);
+                assert_eq!(ring, *self.own_rings[thread].get_or_insert(ring));
+                assert_ne!(self.own_rings[0], self.own_rings[1], "one ring for two");
+            }
+        }
+        self.tickets[ring].extend(&moved[..new]);
+        if ring == SHARED && thread == STALLED && self.in_progress[STALLED].is_some() {
+            self.stalled_ticket = Some(claimed - 1);
+        }
+    }
+
+    /// Judges the file. `moved` are the events of `thread` that may have been given tickets since.
+    fn judge(&mut self, thread: usize, moved: &[u64]) {
         self.images += 1;
         let trace = Trace::from_bytes(fs::read(&self.path).unwrap()).unwrap();
         let mut events = trace.events();
-        let seen: Vec<(u64, u64)> = events
-            .by_ref()
-            .map(|event| {
-                assert_eq!(event.copied_bytes, pair::copied_bytes(event.correlation_id));
-                assert_eq!(u64::from(event.lane) + 1, event.correlation_id >> 32);
-                (event.sequence, event.correlation_id)
-            })
-            .collect();
+        let mut seen: [Vec<(u64, u64)>; RINGS] = Default::default();
+        for event in events.by_ref() {
+            assert_eq!(event.copied_bytes, pair::copied_bytes(event.correlation_id));
+            assert_eq!(u64::from(event.lane) + 1, event.correlation_id >> 32);
+            seen[event.ring as usize].push((event.sequence, event.correlation_id));
+        }
         let report = events.finish();
-        let account = report.account;
-        assert!(account.balances(), "{account:?}");
+        assert!(report.account.balances(), "{report:?}");
         assert_eq!((report.open_torn, &report.damages), (0, &Vec::new()));
 
-        if account.claimed as usize > self.tickets.len() {
-            let moved = moved.expect("nobody else was given a ticket");
-            assert!(
-                !self.tickets.contains(&moved),
-                "{moved} has a second ticket"
-            );
-            self.tickets.push(moved);
-            if self.in_progress[STALLED] == Some(moved) {
-                self.stalled_ticket = Some(self.tickets.len() - 1);
-            }
-        }
-        assert_eq!(account.claimed as usize, self.tickets.len());
-
+        // Events whose tickets are in the window, or older than it.
+        let mut there = Vec::new();
+        let mut overwritten = Vec::new();
         let capacity = CAPACITY as usize;
-        let oldest = self.tickets.len().saturating_sub(capacity);
-        let mut torn = 0;
-        let there: Vec<u64> = seen.iter().map(|(_, id)| *id).collect();
-        let mut seen = seen.into_iter().peekable();
-        for (ticket, id) in self.tickets.iter().enumerate().skip(oldest) {
-            if let Some((_, found)) = seen.next_if(|(sequence, _)| *sequence == ticket as u64 + 1) {
-                assert_eq!(found, *id, "ticket {ticket}");
-                continue;
+        for (ring, seen) in seen.into_iter().enumerate() {
+            let account = report.rings[ring];
+            assert!(account.balances(), "{account:?}");
+            self.note(ring, account.claimed as usize, thread, moved);
+            let tickets = &self.tickets[ring];
+            let oldest = tickets.len().saturating_sub(capacity);
+            overwritten.extend(&tickets[..oldest]);
+            let mut torn = 0;
+            let mut seen = seen.into_iter().peekable();
+            for (ticket, id) in tickets.iter().enumerate().skip(oldest) {
+                if let Some((_, found)) =
+                    seen.next_if(|(sequence, _)| *sequence == ticket as u64 + 1)
+                {
+                    assert_eq!(found, *id, "ticket {ticket}");
+                    there.push(found);
+                    continue;
+                }
+                torn += 1;
+                if self.in_progress.contains(&Some(*id)) {
+                    continue;
+                }
+                let spoiled = self.stalled_ticket.is_some_and(|stalled| {
+                    ring == SHARED && stalled < ticket && stalled % capacity == ticket % capacity
+                });
+                assert!(
+                    spoiled,
+                    "ticket {ticket} of ring {ring} is lost: {report:?}"
+                );
+                self.spoiled += 1;
             }
-            torn += 1;
-            if self.in_progress.contains(&Some(*id)) {
-                continue;
-            }
-            let spoiled = self
-                .stalled_ticket
-                .is_some_and(|stalled| stalled < ticket && stalled % capacity == ticket % capacity);
-            assert!(spoiled, "ticket {ticket} is lost: {report:?}");
-            self.spoiled += 1;
+            assert_eq!(seen.next(), None, "events outside the window");
+            assert_eq!(account.torn, torn);
         }
-        assert_eq!(seen.next(), None, "events outside the window");
-        assert_eq!(account.torn, torn);
 
         let open: Vec<u64> = report
             .open_regions
             .iter()
             .map(|region| region.correlation_id)
             .collect();
-        let region =
-            self.in_progress[STALLED].filter(|_| self.word(STALLED, word::KIND) == KIND_REGION);
-        let ticket = self
-            .tickets
-            .iter()
-            .position(|ticket| Some(*ticket) == region);
-        match (region, ticket) {
-            (Some(id), Some(ticket)) if ticket >= oldest => {
+        let mut running = Vec::new();
+        for thread in [STALLED, LAPPING] {
+            let kind = self.word(thread, word::KIND);
+            let Some(id) =
+                self.in_progress[thread].filter(|_| kind == KIND_REGION || kind == KIND_OWN_REGION)
+            else {
+                continue;
+            };
+            running.push(id);
+            if overwritten.contains(&id) {
+                // And its `finish` has not returned: running, or not, is both true.
+                assert_eq!(kind, KIND_REGION, "overwritten in a ring of its own");
+            } else {
                 assert_eq!(
-                    open == [id],
+                    open.contains(&id),
                     !there.contains(&id),
                     "{id} is shown twice, or never"
                 );
             }
-            // It has been overwritten and its `finish` has not returned: running, or not, is both true.
-            (Some(id), Some(_)) => assert!(open.is_empty() || open == [id]),
-            (Some(id), None) => assert_eq!(open, [id]),
-            (None, _) => assert!(open.is_empty()),
         }
+        assert!(open.iter().all(|id| running.contains(id)), "{open:?}");
     }
 }
 
@@ -199,7 +252,7 @@ fn a_writer_stopped_at_any_instruction_costs_at_most_one_event() {
     let mut random = Rng::with_seed(seed());
     let folder = tempfile::tempdir().unwrap();
     let mut pair = Pair::start(folder.path().join("t.hrxt"), folder.path().join("words"));
-    pair.record(LAPPING, CAPACITY);
+    pair.call(LAPPING, KIND_RECORD, CAPACITY);
     let mut stops = 0;
     // The instructions, counted within their call, at which standing still cost an event.
     let mut spoiling = BTreeSet::new();
@@ -221,7 +274,7 @@ fn a_writer_stopped_at_any_instruction_costs_at_most_one_event() {
             }
             stops += 1;
             let spoiled_before = pair.spoiled;
-            pair.record(LAPPING, laps[stops % laps.len()]);
+            pair.call(LAPPING, KIND_RECORD, laps[stops % laps.len()]);
             if random.bool() {
                 pair.enter(LAPPING, KIND_RECORD, random.u64(0..250));
                 pair.leave(LAPPING);
@@ -231,9 +284,9 @@ fn a_writer_stopped_at_any_instruction_costs_at_most_one_event() {
                 spoiling.insert((kind, steps));
             }
             // The slot is written anew, and nothing is left of it all.
-            pair.record(LAPPING, CAPACITY);
+            pair.call(LAPPING, KIND_RECORD, CAPACITY);
             pair.stalled_ticket = None;
-            pair.record(LAPPING, CAPACITY);
+            pair.call(LAPPING, KIND_RECORD, CAPACITY);
         }
     }
     let span = |kind| {
@@ -255,4 +308,71 @@ fn a_writer_stopped_at_any_instruction_costs_at_most_one_event() {
         // Those of the stores, and no other: from the look at the slot to the last word.
         assert!(span.end() - span.start() < 50, "{span:?}");
     }
+}
+
+#[test]
+fn a_writer_stopped_at_any_instruction_of_its_own_ring_costs_nothing() {
+    let mut random = Rng::with_seed(seed());
+    let folder = tempfile::tempdir().unwrap();
+    let mut pair = Pair::start(folder.path().join("t.hrxt"), folder.path().join("words"));
+    // Every ring is full: each stopped call writes over an event.
+    for thread in [STALLED, LAPPING] {
+        pair.call(thread, KIND_OWN_RECORD, CAPACITY);
+        pair.call(thread, KIND_RECORD, CAPACITY);
+    }
+    // What the other thread does while the first stands still.
+    let others = |pair: &mut Pair, random: &mut Rng| {
+        if random.bool() {
+            // May well be the ring that the stopped thread is giving back.
+            pair.call(LAPPING, KIND_RETAKE, 1);
+        }
+        for kind in [KIND_OWN_RECORD, KIND_RECORD] {
+            pair.call(LAPPING, kind, random.u64(0..=2 * CAPACITY));
+        }
+        if random.u32(0..8) == 0 {
+            let kind = random.choice([KIND_OWN_RECORD, KIND_RECORD, KIND_RETAKE]);
+            pair.enter(LAPPING, kind.unwrap(), random.u64(0..250));
+            pair.leave(LAPPING);
+        }
+    };
+    let mut stops = 0;
+    for (kind, stride) in [(KIND_OWN_RECORD, 8), (KIND_OWN_REGION, 3), (KIND_RETAKE, 1)] {
+        // At each instruction of one call. Not of a region's: it asks for the time, in a loop that begins anew if the clock has ticked, and here would
+        // never end.
+        if kind != KIND_OWN_REGION {
+            pair.enter(STALLED, kind, 0);
+            loop {
+                stops += 1;
+                others(&mut pair, &mut random);
+                if !pair.go_on(STALLED, 1) {
+                    break;
+                }
+            }
+            pair.leave(STALLED);
+        }
+        // At one instruction of each call.
+        for steps in (random.u64(0..stride)..).step_by(stride as usize) {
+            if !pair.enter(STALLED, kind, steps) {
+                pair.leave(STALLED);
+                break;
+            }
+            stops += 1;
+            others(&mut pair, &mut random);
+            pair.leave(STALLED);
+            // What it has now, whosever it was, it goes once round.
+            pair.call(STALLED, KIND_OWN_RECORD, random.u64(0..=CAPACITY));
+        }
+    }
+    // And a death with both threads in the middle of a call changes nothing.
+    pair.enter(STALLED, KIND_OWN_RECORD, 50);
+    pair.enter(LAPPING, KIND_OWN_REGION, 50);
+    let last = fs::read(&pair.path).unwrap();
+    let Pair { child, path, .. } = pair;
+    drop(child);
+    assert_eq!(fs::read(path).unwrap(), last);
+    println!(
+        "stalled writers with rings of their own checked: {stops}, {} images; nothing is lost",
+        pair.images
+    );
+    assert!(stops > 300, "the child was hardly stopped");
 }

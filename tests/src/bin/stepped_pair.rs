@@ -9,6 +9,7 @@ use hrx_trace::{Event, Options, Recorder};
 use hrx_trace_tests::crash::pair::{self, LAPPING, STALLED, word};
 use hrx_trace_tests::crash::shared_words::SharedWords;
 use hrx_trace_tests::crash::tracee::{hand_over, here};
+use hrx_trace_tests::crash::way::Way;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
@@ -17,6 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let words = SharedWords::map(&words, 2 * word::COUNT)?;
     let recorder = Options::new(pair::CAPACITY)
+        .writers(pair::WRITERS)
         .label_bytes(4096)
         .create(path)?;
     hand_over()?;
@@ -32,6 +34,7 @@ fn take_turns(thread: usize, recorder: &Recorder, words: &SharedWords) {
     let word = |word| words.get(thread * word::COUNT + word);
     let tell = |which, index: u64| word(which).store(index + 1, Ordering::SeqCst);
     let first = Instant::now();
+    let mut writer = recorder.writer();
     let mut index = 0;
     while here().is_ok() {
         for _ in 0..word(word::TURN).load(Ordering::SeqCst) {
@@ -39,20 +42,35 @@ fn take_turns(thread: usize, recorder: &Recorder, words: &SharedWords) {
             let event = Event::new(thread)
                 .correlation_id(id)
                 .copied_bytes(pair::copied_bytes(id));
-            if word(word::KIND).load(Ordering::SeqCst) == pair::KIND_REGION {
-                let region = recorder.begin(event);
-                tell(word::STARTED, index);
-                region.finish();
-            } else {
-                tell(word::STARTED, index);
-                recorder.record(
-                    first + Duration::from_nanos(index),
-                    Duration::from_nanos(id),
-                    event,
-                );
+            let (start, elapsed) = (
+                first + Duration::from_nanos(index),
+                Duration::from_nanos(id),
+            );
+            let started = || tell(word::STARTED, index);
+            match word(word::KIND).load(Ordering::SeqCst) {
+                pair::KIND_RECORD => record(recorder, start, elapsed, event, started),
+                pair::KIND_REGION => region(recorder, event, started),
+                pair::KIND_OWN_RECORD => record(&writer, start, elapsed, event, started),
+                pair::KIND_OWN_REGION => region(&writer, event, started),
+                _ => {
+                    started();
+                    drop(writer);
+                    writer = recorder.writer();
+                }
             }
             tell(word::RETURNED, index);
             index += 1;
         }
     }
+}
+
+fn record(way: &impl Way, start: Instant, elapsed: Duration, event: Event, started: impl Fn()) {
+    started();
+    way.record(start, elapsed, event);
+}
+
+fn region(way: &impl Way, event: Event, started: impl Fn()) {
+    let region = way.begin(event);
+    started();
+    region.finish();
 }

@@ -1,13 +1,21 @@
-//! Two threads of one child that the parent moves one at a time: one records an event and is stopped half-way, the other laps the ring.
+//! Two threads of one child that the parent moves one at a time: one records an event and is stopped half-way, the other laps the rings. Each has a writer
+//! with a ring of its own, and may record by way of the shared one.
 
-/// Records that the ring holds.
+/// Records that each ring holds.
 pub const CAPACITY: u64 = 3;
+
+/// Rings for writers.
+pub const WRITERS: u32 = 2;
+/// Rings in all.
+pub const RINGS: usize = 1 + WRITERS as usize;
+/// The ring that threads share.
+pub const SHARED: usize = 0;
 
 /// The words that child and parent share, for each of the two threads.
 pub mod word {
     /// How many events to record before the thread stops itself again.
     pub const TURN: usize = 0;
-    /// 1: by `record`; 2: by `begin` and `finish`.
+    /// By which calls: one of the `KIND_`.
     pub const KIND: usize = 1;
     /// How many have begun; of a region: its `finish`.
     pub const STARTED: usize = 2;
@@ -17,10 +25,16 @@ pub mod word {
     pub const COUNT: usize = 4;
 }
 
-/// By `record`.
+/// By the recorder's `record`.
 pub const KIND_RECORD: u64 = 1;
-/// By `begin` and `finish`.
+/// By the recorder's `begin`, and `finish`.
 pub const KIND_REGION: u64 = 2;
+/// By the writer's `record`.
+pub const KIND_OWN_RECORD: u64 = 3;
+/// By the writer's `begin`, and `finish`.
+pub const KIND_OWN_REGION: u64 = 4;
+/// No event: the writer is dropped, and another one made.
+pub const KIND_RETAKE: u64 = 5;
 
 /// The thread that is stopped.
 pub const STALLED: usize = 0;
