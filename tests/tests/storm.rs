@@ -3,10 +3,11 @@
 //!
 //! How: children of one to eight threads record into rings of one to 100,000 events until they are killed at a random moment, during their creation included.
 //! Each event's fields follow from its thread and its index, and each thread stores in a shared word how many of its calls have returned, so the parent
-//! knows what must be there. Half of the children are read all the time while they run, and the small ones of these converted by the real command, too.
+//! knows what must be there. Some threads record by writers, which they drop and make anew, of more threads than there are rings for. Half of the children are read all the time while they run, and the small ones of these converted by the real command, too.
 //!
 //! One loss is allowed, because it is a promise of the format that it is counted: a thread that stands still amid the stores of one `record` while
-//! others go once round the ring spoils one newer event. The children tell when a lap went by during a call; without that, nothing may be missing.
+//! others go once round the ring spoils one newer event. The children tell when a lap went by during a call; without that, nothing may be missing, and
+//! from a writer's own ring never: there a death costs at most the record in progress.
 //!
 //! HRX_STORM_SECONDS is how long the storm takes (90), HRX_TEST_SEED repeats one, as far as the scheduler lets it.
 
@@ -29,9 +30,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-/// What a thread has told.
+/// What an author has told.
 #[derive(Clone, Copy, Debug)]
 struct Progress {
+    own_ring: bool,
     entered_at: u64,
     started: u64,
     begun: u64,
@@ -40,8 +42,8 @@ struct Progress {
     lapped_at: u64,
 }
 
-fn progress(words: &SharedWords, thread: usize) -> Progress {
-    let word = |word| words.get(word::of(thread, word)).load(Ordering::SeqCst);
+fn progress(words: &SharedWords, author: usize) -> Progress {
+    let word = |word| words.get(word::of(author, word)).load(Ordering::SeqCst);
     Progress {
         // The later ones first: what is told later is never ahead of what is told earlier.
         lapped_at: word(word::LAPPED_AT),
@@ -50,6 +52,7 @@ fn progress(words: &SharedWords, thread: usize) -> Progress {
         begun: word(word::BEGUN),
         started: word(word::STARTED),
         entered_at: word(word::ENTERED_AT),
+        own_ring: word(word::OWN_RING) == 1,
     }
 }
 
@@ -61,6 +64,11 @@ struct Tally {
     live_reads: u64,
     conversions: u64,
     events: u64,
+    /// Of these, how many were in writers' own rings.
+    own_events: u64,
+    /// Dead captures with writers that had found no ring left, and with rings that had several writers, one after the other.
+    no_ring_left: u64,
+    rings_passed_on: u64,
     torn: u64,
     /// Newer events that a stalled writer spoiled.
     spoiled: u64,
@@ -74,7 +82,10 @@ struct Witness<'plan> {
     words: SharedWords,
     /// When the first `record` said it began: start minus index, the same for all.
     first_ns: Option<u64>,
+    /// By thread.
     thread_ids: Vec<Option<u32>>,
+    /// By author.
+    rings: Vec<Option<u32>>,
 }
 
 impl<'plan> Witness<'plan> {
@@ -84,12 +95,13 @@ impl<'plan> Witness<'plan> {
             words,
             first_ns: None,
             thread_ids: vec![None; plan.threads],
+            rings: vec![None; plan.authors()],
         }
     }
 
     fn all_progress(&self) -> Vec<Progress> {
-        (0..self.plan.threads)
-            .map(|thread| progress(&self.words, thread))
+        (0..self.plan.authors())
+            .map(|author| progress(&self.words, author))
             .collect()
     }
 
@@ -98,14 +110,14 @@ impl<'plan> Witness<'plan> {
         let before = self.all_progress();
         let trace = Trace::open(path).expect("the header is whole");
         let mut events = trace.events();
-        let mut seen = vec![Seen::default(); self.plan.threads];
-        let mut sequences = vec![0; self.plan.rings as usize];
+        let mut seen = vec![Seen::default(); self.plan.authors()];
+        let mut sequences = vec![0; (self.plan.rings + self.plan.writers) as usize];
         let mut completed = HashSet::new();
         for event in events.by_ref() {
             tally.events += 1;
-            let (thread, index) =
+            let (author, index) =
                 Operation::named(event.correlation_id).expect("an event of nobody");
-            let operation = Operation::of(self.plan.seed, thread, index);
+            let operation = Operation::of(self.plan.seed, author, index);
             let (copied_bytes, status, failed) = match operation.kind {
                 Kind::Record => (operation.copied_bytes, operation.status, operation.failed),
                 Kind::Finish => (operation.finished_bytes, operation.status, operation.failed),
@@ -123,11 +135,11 @@ impl<'plan> Witness<'plan> {
                 (operation.lane, copied_bytes, status, failed, false),
             );
             assert_eq!(&*trace.name(event.label_id), name(operation.name));
-            self.judge_thread(thread, event.thread_id);
-            let seen = &mut seen[thread];
+            self.judge_thread(author, event.thread_id);
+            let seen = &mut seen[author];
             assert!(
                 seen.next <= index,
-                "event {index} of thread {thread} comes twice, or late"
+                "event {index} of author {author} comes twice, or late"
             );
             if operation.kind == Kind::Record {
                 let first_ns = event.start_ns - index;
@@ -144,8 +156,13 @@ impl<'plan> Witness<'plan> {
             }
             seen.first = seen.first.or(Some(index));
             seen.next = index + 1;
-            seen.acknowledged += u64::from(index < before[thread].returned);
-            assert_eq!(*seen.ring.get_or_insert(event.ring), event.ring);
+            seen.acknowledged += u64::from(index < before[author].returned);
+            assert_eq!(
+                *self.rings[author].get_or_insert(event.ring),
+                event.ring,
+                "an author has one ring"
+            );
+            tally.own_events += u64::from(event.ring >= self.plan.rings);
             let sequence = &mut sequences[event.ring as usize];
             assert!(*sequence < event.sequence);
             *sequence = event.sequence;
@@ -171,10 +188,10 @@ impl<'plan> Witness<'plan> {
             (0, 0),
             "{report:?}"
         );
-        for (thread, (seen, after)) in seen.iter().zip(&after).enumerate() {
+        for (author, (seen, after)) in seen.iter().zip(&after).enumerate() {
             assert!(
                 seen.next <= after.started,
-                "thread {thread} has not begun {}",
+                "author {author} has not begun {}",
                 seen.next
             );
         }
@@ -196,70 +213,90 @@ impl<'plan> Witness<'plan> {
         }
 
         // What had returned before the look and is not there, though a ticket before its own is.
-        let missing: u64 = seen
-            .iter()
-            .zip(&before)
-            .map(|(seen, before)| {
-                let first = if report.account.overwritten == 0 {
-                    Some(0)
-                } else {
-                    seen.first
-                };
-                let expected = first.map_or(0, |first| before.returned.saturating_sub(first));
-                expected - seen.acknowledged
-            })
-            .sum();
+        let missing_of = |author: usize| {
+            let (seen, before) = (&seen[author], &before[author]);
+            let ring =
+                self.rings[author].map_or(&report.account, |ring| &report.rings[ring as usize]);
+            let first = if ring.overwritten == 0 {
+                Some(0)
+            } else {
+                seen.first
+            };
+            let expected = first.map_or(0, |first| before.returned.saturating_sub(first));
+            expected - seen.acknowledged
+        };
+        let missing: u64 = (0..self.plan.authors()).map(missing_of).sum();
         let holes = report.account.torn + report.account.in_flight + report.account.overtaken;
         assert!(missing <= holes, "{missing} events are missing: {report:?}");
         if report.ending != Ending::Live {
             assert_eq!((report.account.in_flight, report.account.overtaken), (0, 0));
-            let lapped = self.lapped(&after, claimed);
-            let in_progress = after
-                .iter()
-                .filter(|thread| thread.started > thread.returned)
-                .count();
+            let (shared, own) = report.rings.split_at(self.plan.rings as usize);
+            let torn = |rings: &[Account]| rings.iter().map(|ring| ring.torn).sum::<u64>();
+            let in_progress = |own: bool| {
+                let threads = after.iter().filter(|author| author.own_ring == own);
+                threads
+                    .filter(|author| author.started > author.returned)
+                    .count() as u64
+            };
+            // Nobody else writes there: all but what its holder was at.
+            for author in (0..self.plan.authors()).filter(|author| after[*author].own_ring) {
+                assert_eq!(
+                    missing_of(author),
+                    0,
+                    "author {author}: {after:?} {report:?}"
+                );
+            }
+            assert!(
+                torn(own) <= in_progress(true),
+                "{} writers died inside a call: {after:?} {report:?}",
+                in_progress(true)
+            );
+            let lapped = self.lapped(&after, shared);
             assert!(
                 missing <= lapped,
                 "{missing} events are missing, {lapped} excused: {after:?} {report:?}"
             );
             assert!(
-                report.account.torn <= lapped + in_progress as u64,
-                "{in_progress} threads died inside a call, {lapped} were lapped: {after:?} {report:?}"
+                torn(shared) <= lapped + in_progress(false),
+                "{} threads died inside a call, {lapped} were lapped: {after:?} {report:?}",
+                in_progress(false)
             );
             tally.torn += report.account.torn;
             tally.spoiled += missing;
             tally.all_torn += u64::from(all_torn);
+            self.tally_writers(&after, tally);
         }
+        self.judge_rings(&after);
 
         let mut open_threads = HashSet::new();
         for region in &report.open_regions {
-            let (thread, index) =
+            let (author, index) =
                 Operation::named(region.correlation_id).expect("a region of nobody");
-            let operation = Operation::of(self.plan.seed, thread, index);
+            let operation = Operation::of(self.plan.seed, author, index);
             assert_ne!(operation.kind, Kind::Record);
             assert_eq!(
                 (region.lane, region.copied_bytes),
                 (operation.lane, operation.copied_bytes)
             );
             assert_eq!(&*trace.name(region.label_id), name(operation.name));
-            self.judge_thread(thread, region.thread_id);
+            self.judge_thread(author, region.thread_id);
             assert!(
-                open_threads.insert(thread),
+                open_threads.insert(self.plan.thread(author)),
                 "a thread has one region at a time"
             );
             assert!(
                 !completed.contains(&region.correlation_id),
                 "running and completed"
             );
-            assert!(before[thread].returned <= index && index < after[thread].started);
+            assert!(before[author].returned <= index && index < after[author].started);
         }
-        for (thread, after) in after.iter().enumerate() {
+        for (author, after) in after.iter().enumerate() {
             if report.ending != Ending::Live
                 && after.begun > after.returned
                 && after.ending < after.begun
             {
                 assert!(
-                    open_threads.contains(&thread),
+                    open_threads.contains(&self.plan.thread(author)),
                     "the region that ran is not shown"
                 );
             }
@@ -267,31 +304,56 @@ impl<'plan> Witness<'plan> {
         report.ending
     }
 
-    fn judge_thread(&mut self, thread: usize, id: u32) {
+    fn judge_thread(&mut self, author: usize, id: u32) {
+        let thread = self.plan.thread(author);
         assert_eq!(id, *self.thread_ids[thread].get_or_insert(id));
     }
 
-    /// How many newer events threads may have spoiled, by what they told: one for each that was lapped in its last call, and one for each that was in an
-    /// earlier call, unless that slot has been written anew since. None where every thread has a ring of its own.
-    fn lapped(&self, threads: &[Progress], claimed: u64) -> u64 {
-        if self.plan.rings as usize >= self.plan.threads {
-            return 0;
+    /// Each author is in its own ring, or in its thread's shared one, as it told.
+    fn judge_rings(&self, authors: &[Progress]) {
+        for (author, ring) in self.rings.iter().enumerate() {
+            let Some(ring) = *ring else { continue };
+            if authors[author].own_ring {
+                assert!(ring >= self.plan.rings, "author {author} is in ring {ring}");
+            } else {
+                assert_eq!(ring as usize, self.plan.shared_ring(author));
+            }
         }
-        let capacity = self.plan.capacity;
-        let by = |thread: &Progress| {
-            let in_last = claimed.saturating_sub(thread.entered_at) >= capacity;
-            let rings = u64::from(self.plan.rings);
-            let earlier = thread.lapped_at > 0 && thread.lapped_at + capacity * rings > claimed;
+    }
+
+    fn tally_writers(&self, authors: &[Progress], tally: &mut Tally) {
+        let begun = |author: &usize| authors[*author].started > 0;
+        let mut by_writer = (0..self.plan.authors())
+            .filter(|author| self.plan.thread(*author) < self.plan.writing)
+            .filter(begun);
+        tally.no_ring_left += u64::from(by_writer.any(|author| !authors[author].own_ring));
+        let own = || (self.rings.iter().flatten()).filter(|ring| **ring >= self.plan.rings);
+        let rings: HashSet<_> = own().collect();
+        tally.rings_passed_on += u64::from(rings.len() < own().count());
+    }
+
+    /// How many newer events authors may have spoiled in the rings that threads share, by what they told: one for each that was lapped in its last call, and
+    /// one for each that was in an earlier call, unless that slot has been written anew since. None by the only thread of a ring.
+    fn lapped(&self, authors: &[Progress], shared: &[Account]) -> u64 {
+        let plan = self.plan;
+        let by = |(author, told): (usize, &Progress)| {
+            let ring = plan.shared_ring(author);
+            let threads = (0..plan.threads).filter(|thread| plan.shared_ring(*thread) == ring);
+            if told.own_ring || threads.count() == 1 {
+                return 0;
+            }
+            let claimed = shared[ring].claimed;
+            let in_last = claimed.saturating_sub(told.entered_at) >= plan.capacity;
+            let earlier = told.lapped_at > 0 && told.lapped_at + plan.capacity > claimed;
             u64::from(in_last) + u64::from(earlier)
         };
-        threads.iter().map(by).sum()
+        authors.iter().enumerate().map(by).sum()
     }
 }
 
-/// What a look found of one thread.
+/// What a look found of one author.
 #[derive(Clone, Debug, Default)]
 struct Seen {
-    ring: Option<u32>,
     first: Option<u64>,
     /// The lowest index that may come.
     next: u64,
@@ -358,7 +420,7 @@ impl Fate {
         let folder = tempfile::tempdir_in(folder).unwrap();
         let path = folder.path().join("t.hrxt");
         let words_path = folder.path().join("words");
-        let words = SharedWords::map(&words_path, word::count(self.plan.threads)).unwrap();
+        let words = SharedWords::map(&words_path, word::count(self.plan.authors())).unwrap();
         let mut child = Killed(
             Command::new(env!("CARGO_BIN_EXE_storm_child"))
                 .args([&path, &words_path, &PathBuf::from(self.plan.to_string())])
@@ -376,7 +438,7 @@ impl Fate {
         let deadline = Instant::now() + self.lifetime;
         let mut witness = Witness::new(
             &self.plan,
-            SharedWords::map(&words_path, word::count(self.plan.threads)).unwrap(),
+            SharedWords::map(&words_path, word::count(self.plan.authors())).unwrap(),
         );
         if self.live_reader {
             while Instant::now() < deadline {
@@ -405,7 +467,9 @@ impl Fate {
 
     /// Converts the file, if it is to be read while it is written and so small that this takes no longer than the child lives.
     fn convert(&self, path: &Path, tally: &mut Tally) {
-        if !self.live_reader || self.plan.capacity * u64::from(self.plan.rings) > 1_000 {
+        if !self.live_reader
+            || self.plan.capacity * u64::from(self.plan.rings + self.plan.writers) > 1_000
+        {
             return;
         }
         let converted = Command::new(&PROGRAMS.convert).arg(path).output().unwrap();
@@ -470,6 +534,10 @@ fn five_hundred_kills() {
                 threads: random.usize(2..=4),
                 capacity: random.u64(64..=4096),
                 rings: 1,
+                writers: random.u32(0..=3),
+                writing: random.usize(0..=4),
+                tenures: random.usize(1..=4),
+                tenure: any_size(&mut random, 4096),
                 pause: random.u32(0..200),
                 populate: true,
             },
@@ -511,6 +579,10 @@ fn storm() {
                 threads: random.usize(1..=8),
                 capacity: any_size(&mut random, 100_000),
                 rings: random.u32(1..=4),
+                writers: random.u32(0..=4),
+                writing: random.usize(0..=8),
+                tenures: random.usize(1..=4),
+                tenure: any_size(&mut random, 20_000),
                 pause: random.choice([0, 0, 20, 2_000]).unwrap(),
                 populate: random.u32(0..4) > 0,
             },

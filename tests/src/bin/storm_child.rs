@@ -2,15 +2,18 @@
 
 use std::error::Error;
 use std::hint::spin_loop;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
 use hrx_trace::{Label, Options, Recorder};
+use hrx_trace_reader::Trace;
 use hrx_trace_tests::crash::shared_words::SharedWords;
 use hrx_trace_tests::crash::storm::{DIE_EXIT, DIE_PANIC, Kind, NAMES, Operation, Plan, word};
+use hrx_trace_tests::crash::way::Way;
 use nix::sys::resource::{Resource, setrlimit};
 
 /// What the threads share.
@@ -19,6 +22,10 @@ struct Child {
     recorder: Recorder,
     labels: [Label; 2],
     words: SharedWords,
+    /// The trace.
+    trace: SharedWords,
+    /// For each shared ring, the word of the trace that counts its tickets.
+    claimed: Vec<usize>,
     first: Instant,
 }
 
@@ -32,26 +39,38 @@ fn main() -> Result<(), Box<dyn Error>> {
     let plan: Plan = plan.parse()?;
     // A core dump of each would take longer than all the rest.
     setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
-    let words = SharedWords::map(&PathBuf::from(words), word::count(plan.threads))?;
+    let words = SharedWords::map(&PathBuf::from(words), word::count(plan.authors()))?;
     let recorder = Options::new(plan.capacity)
         .rings(plan.rings)
+        .writers(plan.writers)
         .label_bytes(4096)
         .populate(plan.populate)
-        .create(path)?;
+        .create(&path)?;
+    let trace = Trace::open(&path)?;
+    let claimed = (0..plan.rings).map(|ring| trace.identity().control_line(ring) as usize / 8);
     let child = Arc::new(Child {
         labels: NAMES.map(|name| recorder.label(name)),
+        claimed: claimed.collect(),
+        trace: SharedWords::of_file(Path::new(&path))?,
         plan,
         recorder,
         words,
         first: Instant::now(),
     });
-    child.words.get(word::READY).store(1, Ordering::SeqCst);
-    let threads: Vec<_> = (0..child.plan.threads)
+    let (introduced, introduction) = mpsc::channel();
+    let threads = (0..child.plan.threads)
         .map(|index| {
-            let child = Arc::clone(&child);
-            thread::spawn(move || child.record(index))
+            let (child, introduced) = (Arc::clone(&child), introduced.clone());
+            let thread = thread::spawn(move || {
+                // In turn: by the order in which they come to it, the recorder gives threads their rings.
+                drop(child.recorder.writer());
+                introduced.send(()).expect("the first thread waits");
+                child.run(index);
+            });
+            introduction.recv().map(|()| thread)
         })
-        .collect();
+        .collect::<Result<Vec<_>, _>>()?;
+    child.words.get(word::READY).store(1, Ordering::SeqCst);
     for thread in threads {
         thread.join().map_err(|_| "a thread panicked")?;
     }
@@ -59,23 +78,47 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 impl Child {
-    fn record(&self, thread: usize) {
-        let tell = |which, value| {
-            let word = self.words.get(word::of(thread, which));
-            // Not to be moved behind what is recorded next.
-            word.store(value, Ordering::SeqCst);
-        };
-        for index in 0.. {
-            let operation = Operation::of(self.plan.seed, thread, index);
+    /// Records as thread `thread`, by the writers that are planned for it.
+    fn run(&self, thread: usize) {
+        while self.words.get(word::READY).load(Ordering::Acquire) == 0 {
+            thread::yield_now();
+        }
+        if thread >= self.plan.writing {
+            return self.record(thread, &self.recorder, u64::MAX);
+        }
+        for tenure in 0..self.plan.tenures {
+            let is_last = tenure + 1 == self.plan.tenures;
+            let author = self.plan.author(thread, tenure);
+            let writer = self.recorder.writer();
+            self.tell(author, word::OWN_RING, u64::from(writer.has_own_ring()));
+            let count = if is_last { u64::MAX } else { self.plan.tenure };
+            self.record(author, &writer, count);
+        }
+    }
+
+    fn tell(&self, author: usize, which: usize, value: u64) {
+        let word = self.words.get(word::of(author, which));
+        // Not to be moved behind what is recorded next.
+        word.store(value, Ordering::SeqCst);
+    }
+
+    /// Records `count` operations of `author`.
+    fn record(&self, author: usize, way: &impl Way, count: u64) {
+        let thread = self.plan.thread(author);
+        let claimed_word = self.claimed[self.plan.shared_ring(author)];
+        let claimed = || self.trace.get(claimed_word).load(Ordering::SeqCst);
+        let tell = |which, value| self.tell(author, which, value);
+        for index in 0..count {
+            let operation = Operation::of(self.plan.seed, author, index);
             let event = operation.event(&self.labels);
-            let entered_at = self.recorder.claimed();
+            let entered_at = claimed();
             tell(word::ENTERED_AT, entered_at);
             tell(word::STARTED, index + 1);
             if operation.kind == Kind::Record {
                 let start = self.first + operation.start;
-                self.recorder.record(start, operation.elapsed, event);
+                way.record(start, operation.elapsed, event);
             } else {
-                let mut region = self.recorder.begin(event);
+                let mut region = way.begin(event);
                 tell(word::BEGUN, index + 1);
                 self.pause();
                 if thread == 0 {
@@ -92,7 +135,7 @@ impl Child {
                 }
             }
             tell(word::RETURNED, index + 1);
-            let returned_at = self.recorder.claimed();
+            let returned_at = claimed();
             if returned_at - entered_at >= self.plan.capacity {
                 tell(word::LAPPED_AT, returned_at);
             }
@@ -101,6 +144,7 @@ impl Child {
                 self.die_if_told(DIE_EXIT);
             }
         }
+        tell(word::ENTERED_AT, word::OVER);
     }
 
     fn pause(&self) {

@@ -33,6 +33,17 @@ impl SharedWords {
         Ok(Self { mapping, count })
     }
 
+    /// Maps all of the file `path`, which stays as it is.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn of_file(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        let mapping = MmapRaw::map_raw(&file)?;
+        let count = mapping.len() / size_of::<AtomicU64>();
+        Ok(Self { mapping, count })
+    }
+
     /// Word `index`.
     ///
     /// # Panics

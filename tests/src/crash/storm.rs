@@ -14,12 +14,47 @@ pub struct Plan {
     pub threads: usize,
     /// Records in each ring.
     pub capacity: u64,
-    /// Rings.
+    /// Rings that threads share.
     pub rings: u32,
+    /// How many rings there are for writers, behind those.
+    pub writers: u32,
+    /// How many threads record by a writer, the first ones: more than there are rings for, or fewer.
+    pub writing: usize,
+    /// How many writers each of them has, one after the other.
+    pub tenures: usize,
+    /// How many operations a writer is dropped after, if it is not the thread's last.
+    pub tenure: u64,
     /// How often a thread spins between two events.
     pub pause: u32,
     /// Whether all pages are made present at creation.
     pub populate: bool,
+}
+
+impl Plan {
+    /// How many authors there are. An author's operations all go the same way: by the recorder, or by one writer. A thread that has several writers is
+    /// several authors.
+    #[must_use]
+    pub fn authors(&self) -> usize {
+        self.threads * self.tenures
+    }
+
+    /// The author that `thread` is by its writer number `tenure`; without a writer: 0.
+    #[must_use]
+    pub fn author(&self, thread: usize, tenure: usize) -> usize {
+        tenure * self.threads + thread
+    }
+
+    /// The thread that `author` is.
+    #[must_use]
+    pub fn thread(&self, author: usize) -> usize {
+        author % self.threads
+    }
+
+    /// The shared ring of `author`'s thread. The thread that created the recorder was the first to be given one.
+    #[must_use]
+    pub fn shared_ring(&self, author: usize) -> usize {
+        (self.thread(author) + 1) % self.rings as usize
+    }
 }
 
 /// The numbers as one argument.
@@ -30,12 +65,16 @@ impl std::fmt::Display for Plan {
             threads,
             capacity,
             rings,
+            writers,
+            writing,
+            tenures,
+            tenure,
             pause,
             populate,
         } = self;
         write!(
             formatter,
-            "{seed},{threads},{capacity},{rings},{pause},{}",
+            "{seed},{threads},{capacity},{rings},{writers},{writing},{tenures},{tenure},{pause},{}",
             u8::from(*populate)
         )
     }
@@ -47,15 +86,32 @@ impl FromStr for Plan {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let numbers: Result<Vec<u64>, _> = text.split(',').map(u64::from_str).collect();
         match numbers.as_deref() {
-            Ok(&[seed, threads, capacity, rings, pause, populate]) => Ok(Self {
+            Ok(
+                &[
+                    seed,
+                    threads,
+                    capacity,
+                    rings,
+                    writers,
+                    writing,
+                    tenures,
+                    tenure,
+                    pause,
+                    populate,
+                ],
+            ) => Ok(Self {
                 seed,
                 threads: threads as usize,
                 capacity,
                 rings: rings as u32,
+                writers: writers as u32,
+                writing: writing as usize,
+                tenures: tenures as usize,
+                tenure,
                 pause: pause as u32,
                 populate: populate != 0,
             }),
-            _ => Err("not six numbers"),
+            _ => Err("not ten numbers"),
         }
     }
 }
@@ -66,9 +122,9 @@ pub mod word {
     pub const READY: usize = 0;
     /// How thread 0 shall end the process: one of the `DIE_`.
     pub const DIE: usize = 1;
-    /// How many words come before those of the threads, and how many each thread has: a cache line.
+    /// How many words come before those of the authors, and how many each author has: a cache line.
     pub const STRIDE: usize = 8;
-    /// How many tickets had been given out when the thread's latest operation began.
+    /// How many tickets the thread's shared ring had given out when the author's latest operation began. After its last one: [`OVER`].
     pub const ENTERED_AT: usize = 0;
     /// How many of its operations have begun.
     pub const STARTED: usize = 1;
@@ -78,19 +134,24 @@ pub mod word {
     pub const ENDING: usize = 3;
     /// How many of its operations have returned.
     pub const RETURNED: usize = 4;
-    /// How many tickets had been given out when an operation returned during which the ring was lapped: the latest such; 0: none.
+    /// How many tickets that ring had given out when an operation returned during which it was lapped: the latest such; 0: none.
     pub const LAPPED_AT: usize = 5;
+    /// 1: it has a ring of its own; 0: it writes to its thread's shared one, or has not begun.
+    pub const OWN_RING: usize = 6;
 
-    /// `word` of `thread`.
+    /// No ticket.
+    pub const OVER: u64 = u64::MAX;
+
+    /// `word` of `author`.
     #[must_use]
-    pub const fn of(thread: usize, word: usize) -> usize {
-        (thread + 1) * STRIDE + word
+    pub const fn of(author: usize, word: usize) -> usize {
+        (author + 1) * STRIDE + word
     }
 
     /// How many words there are.
     #[must_use]
-    pub const fn count(threads: usize) -> usize {
-        of(threads, 0)
+    pub const fn count(authors: usize) -> usize {
+        of(authors, 0)
     }
 }
 
@@ -118,7 +179,7 @@ pub enum Kind {
     Drop,
 }
 
-/// Operation `index` of thread `thread`.
+/// Operation `index` of an author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// Names it.
@@ -148,8 +209,8 @@ const INDEX_BITS: u32 = 40;
 impl Operation {
     /// Derives it.
     #[must_use]
-    pub fn of(seed: u64, thread: usize, index: u64) -> Self {
-        let correlation_id = (thread as u64 + 1) << INDEX_BITS | index;
+    pub fn of(seed: u64, author: usize, index: u64) -> Self {
+        let correlation_id = (author as u64 + 1) << INDEX_BITS | index;
         let bits = mix(seed ^ correlation_id);
         Self {
             correlation_id,
@@ -170,11 +231,11 @@ impl Operation {
         }
     }
 
-    /// The thread and the index of the operation that is called so.
+    /// The author and the index of the operation that is called so.
     #[must_use]
     pub fn named(correlation_id: u64) -> Option<(usize, u64)> {
-        let thread = (correlation_id >> INDEX_BITS).checked_sub(1)?;
-        Some((thread as usize, correlation_id & ((1 << INDEX_BITS) - 1)))
+        let author = (correlation_id >> INDEX_BITS).checked_sub(1)?;
+        Some((author as usize, correlation_id & ((1 << INDEX_BITS) - 1)))
     }
 
     /// As the recorder takes it.
