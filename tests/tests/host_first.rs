@@ -383,6 +383,20 @@ fn a_forked_child_does_not_write_and_the_parent_goes_on() {
     );
 }
 
+/// The child has a copy of the writer, and of who has which ring.
+#[test]
+fn a_forked_child_does_not_write_by_the_parents_writer_nor_give_its_ring_away() {
+    let (_folder, path) = folder();
+    let steps = "create-for-writer T 100 write 3 fork write 5 give-back write 5 report T parent wait write 4 give-back write 2 finish";
+    let lines = Host::start(&mut host(&path, steps)).ends_well();
+    let said = "Live: 6 claimed, 6 recovered, 0 torn, 0 open".to_owned();
+    assert!(lines.contains(&said), "what the child sees: {lines:?}");
+    let after = report(&path);
+    assert_eq!(after.ending, Ending::Finished);
+    let recovered: Vec<u64> = after.rings.iter().map(|ring| ring.recovered).collect();
+    assert_eq!(recovered, [0, 18], "all in the writer's ring");
+}
+
 #[test]
 fn a_forked_child_with_a_recorder_of_its_own_has_ids_of_its_own() {
     let (folder, path) = folder();

@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hrx_trace::{Event, Recorder, Region, Tracer, lane};
+use hrx_trace::{Event, Options, Recorder, Region, Tracer, Writer, lane};
 use hrx_trace_reader::Trace;
 use nix::libc;
 use nix::sys::pthread::{pthread_kill, pthread_self};
@@ -29,6 +29,11 @@ static TRACER: OnceLock<Tracer> = OnceLock::new();
 
 /// The one region of the steps `begin` and `end`.
 static REGION: Mutex<Option<Region<'static>>> = Mutex::new(None);
+
+thread_local! {
+    /// The one writer of the steps `write` and `give-back`.
+    static WRITER: RefCell<Option<Writer<&'static Recorder>>> = const { RefCell::new(None) };
+}
 
 /// The words that are left.
 type Words = VecDeque<String>;
@@ -50,11 +55,14 @@ fn perform(step: &str, words: &mut Words) {
     }
     let mut word = || words.pop_front().expect("a step lacks a word");
     match step {
-        "create" => create(&word(), number(&word())),
+        "create" => create(&word(), Options::new(number(&word()))),
+        "create-for-writer" => create(&word(), Options::new(number(&word())).writers(1)),
         "trace" => trace(|tracer| tracer.start_at(word(), number(&word()))),
         "trace-anywhere" => trace(|tracer| tracer.start(number(&word()))),
         "untrace" => untrace(),
         "record" => (0..number(&word())).for_each(record),
+        "write" => (0..number(&word())).for_each(write),
+        "give-back" => WRITER.set(None),
         "begin" => {
             *region() = RECORDER
                 .get()
@@ -105,8 +113,8 @@ fn region() -> MutexGuard<'static, Option<Region<'static>>> {
     REGION.lock().expect("no step panics with it")
 }
 
-fn create(path: &str, capacity: u64) {
-    match Recorder::create(path, capacity) {
+fn create(path: &str, options: Options) {
+    match options.create(path) {
         Ok(recorder) => {
             println!("created");
             if RECORDER.set(recorder).is_err() {
@@ -149,6 +157,17 @@ fn record(number: u64) {
     if let Some(tracer) = TRACER.get() {
         tracer.record(start, start.elapsed(), lane::COMPUTE, 0, false);
     }
+}
+
+/// One event, and one region, by this thread's writer.
+fn write(number: u64) {
+    WRITER.with_borrow_mut(|writer| {
+        let recorder = RECORDER.get().expect("create comes before");
+        let writer = writer.get_or_insert_with(|| recorder.writer());
+        let event = Event::new(lane::COMPUTE).correlation_id(number);
+        writer.record(Instant::now(), Duration::ZERO, event);
+        writer.begin(event).finish();
+    });
 }
 
 /// Until a line comes in. The test may be gone: then at once.
