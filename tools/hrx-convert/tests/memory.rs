@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use hrx_trace_format::Record;
 use hrx_trace_tests::capture::{Capture, region};
 
-/// Writes captures of so many labels, each with more regions than are remembered one by one, of very different durations.
+/// Writes captures of so many labels, each with more regions than are remembered one by one, one of them of years: its histogram has 200 KiB.
 fn write(folder: &Path, captures: u32, labels: u64) {
     let events = labels * 520;
     for index in 0..captures {
@@ -19,7 +19,7 @@ fn write(folder: &Path, captures: u32, labels: u64) {
             capture.record(Record {
                 label_id: label_ids[(i % labels) as usize],
                 correlation_id: i,
-                ..region(0, 1_000 * i, i * i * 7919 % 1_000_000_007)
+                ..region(0, 1_000 * i, if i < labels { 1 << 60 } else { 900 })
             });
         }
         capture.write(folder, &format!("{index}.hrxt"));
@@ -46,8 +46,8 @@ fn assert_small(folder: &Path, options: &str) {
 #[test]
 fn what_is_said_of_many_captures_is_not_held() {
     let folder = tempfile::tempdir().expect("a folder");
-    write(folder.path(), 16, 100);
-    for options in ["--summary", "--summary --json", "-o x.html"] {
+    write(folder.path(), 6, 100);
+    for options in ["--summary", "-o x.html"] {
         assert_small(folder.path(), options);
     }
 }
@@ -57,7 +57,7 @@ fn what_is_said_of_many_captures_is_not_held() {
 #[test]
 fn neither_are_all_durations_and_regions_of_one() {
     let folder = tempfile::tempdir().expect("a folder");
-    write(folder.path(), 1, 1_000);
+    write(folder.path(), 1, 600);
     for options in ["--summary", "-o x.html"] {
         assert_small(folder.path(), options);
     }
