@@ -328,7 +328,8 @@ pub struct Statistics {
     groups: Vec<(u32, Label, Measures<Durations>)>,
     kept: Kept,
     index_of_lane: HashMap<u32, u32>,
-    index_of_group: HashMap<(u32, u32), u32>,
+    /// By the index of the lane.
+    index_of_group: HashMap<(u32, Label), u32>,
     /// The lane, the label and the group of the event before: most share them with a neighbour.
     before: Option<(u32, u32, u32)>,
     slowest: BinaryHeap<Reverse<(u64, Reverse<u64>)>>,
@@ -474,34 +475,26 @@ impl Statistics {
     }
 
     fn find_group(&mut self, lane: u32, label_id: u32) -> u32 {
-        let group = match self.index_of_group.get(&(lane, label_id)) {
+        let lane_index = self.lane(lane);
+        let known = self.index_of_group.get(&(lane_index, Label::Id(label_id)));
+        let group = match known {
             Some(group) => *group,
-            None => self.new_group(lane, label_id),
+            None => self.new_group(lane_index, label_id),
         };
         self.before = Some((lane, label_id, group));
         group
     }
 
-    fn new_group(&mut self, lane: u32, label_id: u32) -> u32 {
-        let lane_index = self.lane(lane);
-        let own = self.groups.len() < GROUPS_MAX;
-        let label = if own {
-            Label::Id(label_id)
-        } else {
-            Label::Others
+    fn new_group(&mut self, lane_index: u32, label_id: u32) -> u32 {
+        let label = match self.groups.len() < GROUPS_MAX {
+            true => Label::Id(label_id),
+            false => Label::Others,
         };
-        let of_lane = |(lane, other, _): &(u32, Label, Measures<Durations>)| {
-            *lane == lane_index && *other == label
-        };
-        if let Some(group) = self.groups.iter().position(of_lane) {
-            return group as u32;
-        }
-        let group = self.groups.len() as u32;
-        self.groups.push((lane_index, label, Measures::default()));
-        if own {
-            self.index_of_group.insert((lane, label_id), group);
-        }
-        group
+        let group = self.index_of_group.entry((lane_index, label));
+        *group.or_insert_with(|| {
+            self.groups.push((lane_index, label, Measures::default()));
+            self.groups.len() as u32 - 1
+        })
     }
 
     fn lane(&mut self, lane: u32) -> u32 {
