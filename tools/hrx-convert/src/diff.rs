@@ -19,6 +19,7 @@ use crate::columns::Table;
 use crate::digest::{Gather, lane_text, sum};
 use crate::facts::Exact;
 use crate::format::{Outcome, Writer};
+use crate::names::name_of;
 use crate::report;
 use crate::statistics::{Distribution, Figures, Label, Lane, Measures, Question};
 use crate::words::{bandwidth_text, count_text, short_text};
@@ -173,7 +174,7 @@ impl Percentile {
 
 fn label_name(trace: &Trace, label: Label) -> String {
     match label {
-        Label::Id(label_id) => trace.name(label_id).into_owned(),
+        Label::Id(label_id) => name_of(trace, label_id).into_owned(),
         Label::Others => "other labels".to_owned(),
     }
 }

@@ -14,6 +14,7 @@ use crate::captures::Capture;
 use crate::chrome::lane_name;
 use crate::facts::{Exact, Facts};
 use crate::format::Outcome;
+use crate::names::name_of;
 use crate::statistics::{Distribution, Figures, Label, Lane, Measures, Question, Statistics};
 
 /// How exact they are.
@@ -270,7 +271,7 @@ impl<'capture> Digest<'capture> {
                                     Label::Others => None,
                                 },
                                 label: match label.label {
-                                    Label::Id(label_id) => trace.name(label_id).into_owned(),
+                                    Label::Id(label_id) => name_of(trace, label_id).into_owned(),
                                     Label::Others => "other labels".to_owned(),
                                 },
                                 row: of.row(&label.measures, label.busy_ns, unfinished),
@@ -362,7 +363,7 @@ impl Whole<'_> {
 
     fn region(&self, event: &Event) -> RegionDigest {
         RegionDigest {
-            label: self.trace.name(event.label_id).into_owned(),
+            label: name_of(self.trace, event.label_id).into_owned(),
             lane: event.lane,
             lane_name: lane_name(event.lane),
             start_ns: Exact(event.start_ns),

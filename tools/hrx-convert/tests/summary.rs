@@ -546,3 +546,28 @@ fn what_is_complete_since_its_first_moment_has_lost_something_yet() {
         assert!(!said.contains("nothing was overwritten"), "{said}");
     }
 }
+
+/// The bug: a label without a text is called as in no label's place in every format, but stood in summaries, differences and pages without a name, and no
+/// `--label` found it by the one that is shown. Found by comparing who asks for a name.
+#[test]
+fn a_label_without_a_text_has_the_name_that_is_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut capture = Capture::new(4);
+    let label_id = capture.label("");
+    capture.record(Record {
+        label_id,
+        ..region(1, 0, 100)
+    });
+    capture.write(folder.path(), "a.hrxt");
+    let named = format!("\"label\": \"{}\"", hrx_trace_format::UNLABELLED);
+    for arguments in [
+        &["--summary", "--json", "a.hrxt"][..],
+        &["--summary", "--json", "a.hrxt", "--label", "native*"],
+        &["--diff", "--json", "a.hrxt", "./b.hrxt"],
+    ] {
+        fs::copy(folder.path().join("a.hrxt"), folder.path().join("b.hrxt")).expect("a file");
+        let said = convert(arguments, folder.path());
+        let said = stdout(&said);
+        assert!(said.contains(&named), "{arguments:?}: {said}");
+    }
+}

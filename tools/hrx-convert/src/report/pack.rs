@@ -14,6 +14,7 @@ use serde::{Serialize, Serializer};
 use crate::captures::Captures;
 use crate::chrome::lane_name;
 use crate::facts::Exact;
+use crate::names::name_of;
 use crate::report::newest::{Newest, Region};
 use crate::spill::Row;
 
@@ -63,7 +64,7 @@ impl Serialize for Labels<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.items.iter().map(|&(capture, label_id)| {
             let trace = &self.captures[capture as usize].trace;
-            trace.name(label_id)
+            name_of(trace, label_id)
         }))
     }
 }
