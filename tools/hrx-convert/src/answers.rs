@@ -52,7 +52,7 @@ pub fn summary(
     let path = arguments.output.as_deref();
     let colour = path.is_none() && AutoStream::choice(&io::stdout()) != ColorChoice::Never;
     let mut output = Output::create(path, arguments.manner())?;
-    let summary = Summary::new(captures, arguments.json, colour, &mut output);
+    let summary = Summary::new(arguments.json, colour, &mut output);
     format::write_all(captures, filter, summary, colour)
         .with_context(|| format!("cannot write {}", output.what()))?;
     output.commit()
@@ -73,7 +73,7 @@ pub fn diff(captures: &Captures, filter: &mut Filter, arguments: &Arguments) -> 
         (false, _) => Form::Text { colour },
     };
     let mut output = Output::create(path, arguments.manner())?;
-    let diff = Diff::new(captures, form, &mut output);
+    let diff = Diff::new(form, &mut output);
     format::write_all(captures, filter, diff, colour)
         .with_context(|| format!("cannot write {}", output.what()))?;
     output.commit()
@@ -84,7 +84,7 @@ pub fn check(captures: &Captures, arguments: &Arguments) -> anyhow::Result<u8> {
     let mut filter = Filter::new(&arguments.selection, captures)?;
     let mut unmet = String::new();
     let checked = Checked {
-        gather: Gather::new(captures),
+        gather: Gather::new(),
         expectations: &arguments.answers.expect,
         unmet: &mut unmet,
     };
@@ -106,21 +106,25 @@ struct Checked<'run> {
 }
 
 impl Writer for Checked<'_> {
+    const ONE_BY_ONE: bool = true;
+
     #[inline]
-    fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
-        self.gather.event(capture, event)
+    fn event(&mut self, _: &Capture, event: &Event) -> io::Result<()> {
+        self.gather.event(event)
     }
 
-    fn finish(self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
-        let document = self.gather.finish(captures, outcomes, false)?;
-        for digest in &document.captures {
-            for expectation in self.expectations {
-                if let Some(found) = expectation.unmet(digest) {
-                    self.unmet
-                        .push_str(&format!("{}: {found} (host-observed)\n", digest.file));
-                }
+    fn ended(&mut self, capture: &Capture, outcome: &Outcome) -> io::Result<()> {
+        let digest = self.gather.digest(capture, outcome, false)?;
+        for expectation in self.expectations {
+            if let Some(found) = expectation.unmet(&digest) {
+                self.unmet
+                    .push_str(&format!("{}: {found} (host-observed)\n", digest.file));
             }
         }
+        Ok(())
+    }
+
+    fn finish(self, _: &Captures, _: &[Outcome]) -> io::Result<()> {
         Ok(())
     }
 }

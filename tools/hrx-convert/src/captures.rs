@@ -161,6 +161,12 @@ impl Captures {
         self.list.len()
     }
 
+    /// What is read at once: one after the other, or all of them.
+    pub fn parts(&self, one_by_one: bool) -> impl Iterator<Item = &[Capture]> {
+        let count = if one_by_one { 1 } else { self.list.len() };
+        self.list.chunks(count)
+    }
+
     /// The capture whose start is the timeline's zero.
     pub fn origin(&self) -> &Capture {
         &self.list[self.origin]
@@ -172,9 +178,10 @@ impl Captures {
         self.iter().map(latest).fold(0, u64::max)
     }
 
-    /// All events in the order of completion, each with its capture's index. What ended before `since_ns` need not be among them.
+    /// All events, as [`MergedEvents::new`] gives them.
+    #[cfg(test)]
     pub fn events(&self, since_ns: u64) -> MergedEvents<'_> {
-        MergedEvents::new(self, since_ns)
+        MergedEvents::new(&self.list, since_ns)
     }
 }
 
@@ -234,9 +241,10 @@ fn distinct_pids(real: impl Iterator<Item = u32> + Clone) -> Vec<u32> {
     .collect()
 }
 
-/// The events of all captures. [`MergedEvents::finish`] gives the report of each.
+/// The events of a part of the captures. [`MergedEvents::finish`] gives the report of each.
 pub struct MergedEvents<'captures> {
-    captures: &'captures Captures,
+    /// All of them, or one.
+    captures: &'captures [Capture],
     streams: Vec<Events<'captures>>,
     /// Several captures: those that have a head, by (completion, index), earliest on top. One capture: empty.
     merge: BinaryHeap<Reverse<(u64, usize)>>,
@@ -245,7 +253,8 @@ pub struct MergedEvents<'captures> {
 }
 
 impl<'captures> MergedEvents<'captures> {
-    fn new(captures: &'captures Captures, since_ns: u64) -> Self {
+    /// In the order of completion, each with its capture's index. What ended before `since_ns` need not be among them.
+    pub fn new(captures: &'captures [Capture], since_ns: u64) -> Self {
         let mut streams: Vec<Events> = captures
             .iter()
             .map(|capture| {
@@ -286,8 +295,10 @@ impl Iterator for MergedEvents<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<(usize, Event)> {
-        if let [only] = self.streams.as_mut_slice() {
-            return only.next().map(|event| (0, event));
+        if let ([capture], [only]) = (self.captures, self.streams.as_mut_slice()) {
+            return only
+                .next()
+                .map(|event| (capture.index, capture.shifted(event)));
         }
         let mut top = self.merge.peek_mut()?;
         let Reverse((_, index)) = *top;

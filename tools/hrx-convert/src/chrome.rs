@@ -253,6 +253,9 @@ impl<Sink: Write> Writer for Chrome<Sink> {
                 }
             }
             self.counters(capture)?;
+            if self.buffer.len() >= CHUNK_BYTES {
+                self.write_out()?;
+            }
         }
         let merged = Merged::new(captures, outcomes);
         if self.form == Form::Array {
@@ -266,15 +269,16 @@ impl<Sink: Write> Writer for Chrome<Sink> {
             self.buffer.extend_from_slice(b"\n]\n");
             return self.flush();
         }
-        self.buffer.extend_from_slice(b"\n],");
-        let facts = serde_json::to_string(&merged)?;
         // The same members at the top level and inside `metadata`.
-        let members = &facts[1..facts.len() - 1];
-        self.buffer.extend_from_slice(members.as_bytes());
-        let metadata = format!(r#","metadata":{{"measurement":"{MEASUREMENT}",{members}}}}}"#);
-        self.buffer.extend_from_slice(metadata.as_bytes());
-        self.buffer.push(b'\n');
-        self.flush()
+        let facts = serde_json::to_string(&merged)?;
+        drop(merged);
+        let members = &facts.as_bytes()[1..facts.len() - 1];
+        let metadata = format!(r#","metadata":{{"measurement":"{MEASUREMENT}","#);
+        self.write_out()?;
+        for part in [b"\n],", members, metadata.as_bytes(), members, b"}}\n"] {
+            self.sink.write_all(part)?;
+        }
+        self.sink.flush()
     }
 }
 

@@ -39,7 +39,8 @@ pub struct Arguments {
 
     /// Write while the program records, until it finishes or dies, or until Ctrl-C. OUT grows in its place
     ///
-    /// A FILE that is not there yet is waited for; of several, all are before the first is read. Every event is written within a fifth of a second. What the program overwrites before it can be read is counted. The JSON is an array of events
+    /// A FILE that is not there yet is waited for; of several, all are before the first is read. In a directory, the first capture is waited for, and whatever
+    /// is being created beside it; captures that come into it later are not followed. Every event is written within a fifth of a second. What the program overwrites before it can be read is counted. The JSON is an array of events
     /// then: Perfetto opens it at any moment, also before it is closed.
     #[arg(long)]
     pub(crate) follow: bool,

@@ -19,8 +19,9 @@ use crate::columns::Table;
 use crate::digest::{Gather, lane_text, sum};
 use crate::facts::Exact;
 use crate::format::{Outcome, Writer};
+use crate::names::name_of;
 use crate::report;
-use crate::statistics::{Figures, Label, Lane, Measures};
+use crate::statistics::{Distribution, Figures, Label, Lane, Measures, Question};
 use crate::words::{bandwidth_text, count_text, short_text};
 
 /// Half the width of a 95 % interval, in standard deviations.
@@ -86,34 +87,48 @@ pub struct Diff<Sink> {
     sink: Sink,
     form: Form,
     gather: Gather,
+    /// Of those captures that have come to their end.
+    named: Vec<Named>,
 }
 
 impl<Sink: Write> Diff<Sink> {
-    /// `captures`: exactly two.
-    pub fn new(captures: &Captures, form: Form, sink: Sink) -> Self {
+    /// Of exactly two captures.
+    pub fn new(form: Form, sink: Sink) -> Self {
         Self {
             sink,
             form,
-            gather: Gather::new(captures),
+            gather: Gather::new(),
+            named: Vec::new(),
         }
     }
 }
 
 impl<Sink: Write> Writer for Diff<Sink> {
+    const ONE_BY_ONE: bool = true;
+
     #[inline]
-    fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
-        self.gather.event(capture, event)
+    fn event(&mut self, _: &Capture, event: &Event) -> io::Result<()> {
+        self.gather.event(event)
     }
 
-    fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
-        let figures = self.gather.figures(outcomes)?;
-        let named = [0, 1].map(|at| by_name(&figures[at], &captures[at].trace));
+    fn ended(&mut self, capture: &Capture, outcome: &Outcome) -> io::Result<()> {
+        let name = |label| label_name(&capture.trace, label);
+        let question = Question {
+            say: |durations| [0.5, 0.99].map(|quantile| Percentile::new(durations, quantile)),
+            name: Some(&name),
+        };
+        let figures = self.gather.figures(outcome, &question)?;
+        self.named.push(by_name(figures, name));
+        Ok(())
+    }
+
+    fn finish(mut self, captures: &Captures, _: &[Outcome]) -> io::Result<()> {
         let difference = Difference {
             measurement: MEASUREMENT,
             percentiles: crate::digest::PERCENTILES,
             claims: "by 95 % confidence intervals of the percentiles",
             files: [0, 1].map(|at| captures[at].path.display().to_string()),
-            rows: rows(&named),
+            rows: rows(&self.named[0], &self.named[1]),
         };
         match self.form {
             Form::Json => {
@@ -135,31 +150,54 @@ impl<Sink: Write> Writer for Diff<Sink> {
     }
 }
 
-/// Lanes in their order, and within each its whole first, then labels in the order of names.
-type Named = BTreeMap<(Lane, Option<String>), Measures>;
+/// What is compared: the medians, and the 99th percentiles.
+type Compared = Measures<[Percentile; 2]>;
 
-fn by_name(figures: &Figures, trace: &Trace) -> Named {
+/// Lanes in their order, and within each its whole first, then labels in the order of names.
+type Named = BTreeMap<(Lane, Option<String>), Compared>;
+
+/// A percentile, and the interval in which the true one lies with 95 % confidence; None: there are too few regions to tell.
+#[derive(Clone, Copy, Debug, Default)]
+struct Percentile {
+    ns: Option<u64>,
+    interval_ns: Option<(u64, u64)>,
+}
+
+impl Percentile {
+    fn new(durations: &Distribution, quantile: f64) -> Self {
+        Self {
+            ns: durations.quantile_ns(quantile),
+            interval_ns: interval_ns(durations, quantile),
+        }
+    }
+}
+
+fn label_name(trace: &Trace, label: Label) -> String {
+    match label {
+        Label::Id(label_id) => name_of(trace, label_id).into_owned(),
+        Label::Others => "other labels".to_owned(),
+    }
+}
+
+/// No two labels of a lane have the same name.
+fn by_name(figures: Figures<[Percentile; 2]>, name: impl Fn(Label) -> String) -> Named {
     let mut named = Named::new();
-    for lane in &figures.lanes {
-        named.insert((lane.lane, None), lane.measures.clone());
-        for label in &lane.labels {
-            let name = match label.label {
-                Label::Id(label_id) => trace.name(label_id).into_owned(),
-                Label::Others => "other labels".to_owned(),
-            };
-            let measures = named.entry((lane.lane, Some(name)));
-            measures.or_insert_with(Measures::new).add(&label.measures);
+    for lane in figures.lanes {
+        named.insert((lane.lane, None), lane.measures);
+        for label in lane.labels {
+            named.insert((lane.lane, Some(name(label.label))), label.measures);
         }
     }
     named
 }
 
-fn rows([a, b]: &[Named; 2]) -> Vec<Row> {
+fn rows(a: &Named, b: &Named) -> Vec<Row> {
     let names: std::collections::BTreeSet<_> = a.keys().chain(b.keys()).collect();
-    let none = Measures::new();
+    let none = Compared::default();
     let row = |name: &(Lane, Option<String>)| {
         let (a, b) = (a.get(name).unwrap_or(&none), b.get(name).unwrap_or(&none));
         let (lane, label) = name;
+        let ([a_p50, a_p99], [b_p50, b_p99]) = (a.durations, b.durations);
         Row {
             lane: lane_text(*lane),
             label: label.clone(),
@@ -170,10 +208,10 @@ fn rows([a, b]: &[Named; 2]) -> Vec<Row> {
                 b: sum(b.total_ns),
                 ratio: ratio(a.total_ns as f64, b.total_ns as f64),
             },
-            p50_ns: quantiles(a, b, 0.5),
-            p50: claim(a, b, 0.5),
-            p99_ns: quantiles(a, b, 0.99),
-            p99: claim(a, b, 0.99),
+            p50_ns: percentiles(a_p50, b_p50),
+            p50: claim(a_p50, b_p50),
+            p99_ns: percentiles(a_p99, b_p99),
+            p99: claim(a_p99, b_p99),
             copied_bytes: Pair {
                 a: sum(a.copied_bytes),
                 b: sum(b.copied_bytes),
@@ -197,12 +235,11 @@ fn counts(a: u64, b: u64) -> Pair<Exact> {
     }
 }
 
-fn quantiles(a: &Measures, b: &Measures, quantile: f64) -> Pair<Option<Exact>> {
-    let (a, b) = (a.quantile_ns(quantile), b.quantile_ns(quantile));
+fn percentiles(a: Percentile, b: Percentile) -> Pair<Option<Exact>> {
     Pair {
-        a: a.map(Exact),
-        b: b.map(Exact),
-        ratio: a.zip(b).and_then(|(a, b)| ratio(a as f64, b as f64)),
+        a: a.ns.map(Exact),
+        b: b.ns.map(Exact),
+        ratio: a.ns.zip(b.ns).and_then(|(a, b)| ratio(a as f64, b as f64)),
     }
 }
 
@@ -210,8 +247,8 @@ fn ratio(a: f64, b: f64) -> Option<f64> {
     (a > 0.0).then(|| b / a)
 }
 
-fn claim(a: &Measures, b: &Measures, quantile: f64) -> Claim {
-    let Some((a, b)) = interval_ns(a, quantile).zip(interval_ns(b, quantile)) else {
+fn claim(a: Percentile, b: Percentile) -> Claim {
+    let Some((a, b)) = a.interval_ns.zip(b.interval_ns) else {
         return Claim::TooFew;
     };
     match () {
@@ -221,17 +258,16 @@ fn claim(a: &Measures, b: &Measures, quantile: f64) -> Claim {
     }
 }
 
-/// The interval in which the true percentile lies with 95 % confidence; None: there are too few regions to tell.
-fn interval_ns(measures: &Measures, quantile: f64) -> Option<(u64, u64)> {
-    let count = measures.count as f64;
+fn interval_ns(durations: &Distribution, quantile: f64) -> Option<(u64, u64)> {
+    let count = durations.count as f64;
     let rank = count * quantile;
     let half = DEVIATIONS * (rank * (1.0 - quantile)).sqrt();
     let (low, high) = (rank - half, rank + half + 1.0);
     if low < 1.0 || high > count {
         return None;
     }
-    let low_ns = measures.quantile_ns(low.floor() / count)?;
-    Some((low_ns, measures.quantile_ns(high.ceil() / count)?))
+    let low_ns = durations.quantile_ns(low.floor() / count)?;
+    Some((low_ns, durations.quantile_ns(high.ceil() / count)?))
 }
 
 const HEADING: Style = Style::new().bold();
@@ -410,7 +446,7 @@ mod tests {
         });
         let captures = Captures::of_bytes(files);
         let mut sink = Vec::new();
-        write_everything(&captures, Diff::new(&captures, Form::Json, &mut sink));
+        write_everything(&captures, Diff::new(Form::Json, &mut sink));
         serde_json::from_slice(&sink).unwrap()
     }
 

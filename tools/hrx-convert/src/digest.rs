@@ -5,27 +5,44 @@
 //! value, like the median of no regions, is null.
 
 use std::io;
+use std::mem;
 
 use hrx_trace_reader::{Event, MEASUREMENT, OpenRegion, Trace};
 use serde::Serialize;
 
-use crate::captures::{Capture, Captures};
+use crate::captures::Capture;
 use crate::chrome::lane_name;
 use crate::facts::{Exact, Facts};
 use crate::format::Outcome;
-use crate::statistics::{Figures, Label, Lane, Measures, Statistics};
+use crate::names::name_of;
+use crate::statistics::{Distribution, Figures, Label, Lane, Measures, Question, Statistics};
 
 /// How exact they are.
 pub const PERCENTILES: &str = "at most 0.1 % above the exact value, never below";
 /// Steps of a histogram to a doubling of the duration.
 const STEPS: u32 = 4;
 
-/// What `--summary --json` prints.
+/// What `--summary --json` prints, but for the captures: each is written when it has been read, so that there is one digest at a time.
 #[derive(Debug, Serialize)]
-pub struct Document<'captures> {
-    pub measurement: &'static str,
-    pub percentiles: &'static str,
-    pub captures: Vec<Digest<'captures>>,
+struct Document {
+    measurement: &'static str,
+    percentiles: &'static str,
+    captures: [(); 0],
+}
+
+/// What stands before the first [`Digest`] of the document, and what behind the last.
+pub fn around_captures(pretty: bool) -> io::Result<(String, String)> {
+    let document = Document {
+        measurement: MEASUREMENT,
+        percentiles: PERCENTILES,
+        captures: [],
+    };
+    let text = match pretty {
+        true => serde_json::to_string_pretty(&document)?,
+        false => serde_json::to_string(&document)?,
+    };
+    let (before, behind) = text.rsplit_once("[]").unwrap_or((&text, ""));
+    Ok((format!("{before}["), format!("]{behind}")))
 }
 
 /// Everything of one capture.
@@ -139,70 +156,87 @@ pub struct RegionDigest {
     pub sequence: Exact,
 }
 
-/// Takes the events of all captures.
-pub struct Gather(Vec<Statistics>);
+/// Takes the events of one capture after the other.
+pub struct Gather(Statistics);
 
 impl Gather {
-    pub fn new(captures: &Captures) -> Self {
-        Self(captures.iter().map(|_| Statistics::new()).collect())
+    pub fn new() -> Self {
+        Self(Statistics::new())
     }
 
     #[inline]
-    pub fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
-        self.0[capture.index].event(event)
+    pub fn event(&mut self, event: &Event) -> io::Result<()> {
+        self.0.event(event)
     }
 
-    /// The figures of each capture.
-    pub fn figures(self, outcomes: &[Outcome]) -> io::Result<Vec<Figures>> {
-        self.0
-            .into_iter()
-            .zip(outcomes)
-            .map(|(statistics, outcome)| {
-                let report = &outcome.report;
-                let end_ns = outcome.last_shown_ns();
-                statistics.finish(&report.open_regions, report.last_ns, end_ns)
-            })
-            .collect()
+    /// The figures of the capture whose last event has been taken.
+    pub fn figures<Said>(
+        &mut self,
+        outcome: &Outcome,
+        question: &Question<Said>,
+    ) -> io::Result<Figures<Said>> {
+        let statistics = mem::replace(&mut self.0, Statistics::new());
+        let report = &outcome.report;
+        let end_ns = outcome.last_shown_ns();
+        statistics.finish(&report.open_regions, report.last_ns, end_ns, question)
     }
 
-    /// The document. `histograms`: with one for each label.
-    pub fn finish<'captures>(
-        self,
-        captures: &'captures Captures,
-        outcomes: &[Outcome],
+    /// All there is to say of that capture. `histograms`: with one for each label.
+    pub fn digest<'capture>(
+        &mut self,
+        capture: &'capture Capture,
+        outcome: &Outcome,
         histograms: bool,
-    ) -> io::Result<Document<'captures>> {
-        let figures = self.figures(outcomes)?;
-        let each = captures.iter().zip(outcomes).zip(&figures);
-        Ok(Document {
-            measurement: MEASUREMENT,
-            percentiles: PERCENTILES,
-            captures: each
-                .map(|((capture, outcome), figures)| {
-                    Digest::new(capture, outcome, figures, histograms)
-                })
+    ) -> io::Result<Digest<'capture>> {
+        let say = match histograms {
+            true => |durations: &Distribution| Spread::new(durations, true),
+            false => |durations: &Distribution| Spread::new(durations, false),
+        };
+        let question = Question { say, name: None };
+        let figures = self.figures(outcome, &question)?;
+        Ok(Digest::new(capture, outcome, figures))
+    }
+}
+
+/// What is said of durations.
+struct Spread {
+    p50_ns: Option<Exact>,
+    p90_ns: Option<Exact>,
+    p99_ns: Option<Exact>,
+    histogram: Vec<(Exact, u64)>,
+}
+
+impl Spread {
+    fn new(durations: &Distribution, histogram: bool) -> Self {
+        let quantile = |quantile| durations.quantile_ns(quantile).map(Exact);
+        let bars = match histogram {
+            true => durations.histogram(STEPS),
+            false => Vec::new(),
+        };
+        Self {
+            p50_ns: quantile(0.5),
+            p90_ns: quantile(0.9),
+            p99_ns: quantile(0.99),
+            histogram: bars
+                .into_iter()
+                .map(|(upper_ns, count)| (Exact(upper_ns), count))
                 .collect(),
-        })
+        }
     }
 }
 
 impl<'capture> Digest<'capture> {
-    fn new(
-        capture: &'capture Capture,
-        outcome: &Outcome,
-        figures: &Figures,
-        histograms: bool,
-    ) -> Self {
+    fn new(capture: &'capture Capture, outcome: &Outcome, figures: Figures<Spread>) -> Self {
         let trace = &capture.trace;
         let report = &outcome.report;
         let open = &report.open_regions;
         let of = Whole {
             trace,
             span_ns: report.first_ns.map_or(0, |first_ns| {
-                end_ns(outcome, figures).saturating_sub(first_ns)
+                end_ns(outcome, &figures).saturating_sub(first_ns)
             }),
             last_ns: report.last_ns,
-            end_ns: end_ns(outcome, figures),
+            end_ns: end_ns(outcome, &figures),
         };
         let ended_ns = i128::from(trace.identity().epoch_realtime_ns)
             + i128::from(report.last_ns.saturating_sub(capture.shift_ns));
@@ -237,14 +271,11 @@ impl<'capture> Digest<'capture> {
                                     Label::Others => None,
                                 },
                                 label: match label.label {
-                                    Label::Id(label_id) => trace.name(label_id).into_owned(),
+                                    Label::Id(label_id) => name_of(trace, label_id).into_owned(),
                                     Label::Others => "other labels".to_owned(),
                                 },
                                 row: of.row(&label.measures, label.busy_ns, unfinished),
-                                histogram: match histograms {
-                                    true => of.histogram(&label.measures),
-                                    false => Vec::new(),
-                                },
+                                histogram: label.measures.durations.histogram.clone(),
                             }
                         })
                         .collect(),
@@ -297,7 +328,7 @@ impl<'capture> Digest<'capture> {
 }
 
 /// The last moment known, or the end of the window that was asked for and of what reaches beyond it.
-fn end_ns(outcome: &Outcome, figures: &Figures) -> u64 {
+fn end_ns(outcome: &Outcome, figures: &Figures<Spread>) -> u64 {
     outcome.last_shown_ns().max(figures.latest_ns)
 }
 
@@ -311,17 +342,17 @@ struct Whole<'trace> {
 }
 
 impl Whole<'_> {
-    fn row(&self, measures: &Measures, busy_ns: u64, unfinished: usize) -> Row {
-        let quantile = |quantile| measures.quantile_ns(quantile).map(Exact);
+    fn row(&self, measures: &Measures<Spread>, busy_ns: u64, unfinished: usize) -> Row {
+        let durations = &measures.durations;
         Row {
             count: Exact(measures.count),
             failed: Exact(measures.failed),
             unfinished: Exact(unfinished as u64),
             total_ns: sum(measures.total_ns),
             mean_ns: measures.mean_ns().map(Exact),
-            p50_ns: quantile(0.5),
-            p90_ns: quantile(0.9),
-            p99_ns: quantile(0.99),
+            p50_ns: durations.p50_ns,
+            p90_ns: durations.p90_ns,
+            p99_ns: durations.p99_ns,
             max_ns: (measures.count > 0).then_some(Exact(measures.max_ns)),
             busy_ns: Exact(busy_ns),
             busy_share: share(busy_ns, self.span_ns),
@@ -332,7 +363,7 @@ impl Whole<'_> {
 
     fn region(&self, event: &Event) -> RegionDigest {
         RegionDigest {
-            label: self.trace.name(event.label_id).into_owned(),
+            label: name_of(self.trace, event.label_id).into_owned(),
             lane: event.lane,
             lane_name: lane_name(event.lane),
             start_ns: Exact(event.start_ns),
@@ -354,12 +385,6 @@ impl Whole<'_> {
             duration_ns: Exact(duration_ns),
             to_the_end: start_ns.saturating_add(duration_ns) >= self.end_ns,
         }
-    }
-
-    fn histogram(&self, measures: &Measures) -> Vec<(Exact, u64)> {
-        let bars = measures.histogram(STEPS).into_iter();
-        bars.map(|(upper_ns, count)| (Exact(upper_ns), count))
-            .collect()
     }
 }
 

@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::captures::{Alignment, Capture, Captures};
 use crate::chrome::lane_name;
 use crate::format::Outcome;
+use crate::names::name_of;
 
 /// A number that every reader of JSON gets exactly: as a number up to 2^53, beyond as a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -183,7 +184,7 @@ impl<'trace> Facts<'trace> {
                 .open_regions
                 .iter()
                 .map(|region| Open {
-                    label: trace.name(region.label_id).into_owned(),
+                    label: name_of(trace, region.label_id).into_owned(),
                     lane: region.lane,
                     lane_name: lane_name(region.lane),
                     start_ns: Exact(region.start_ns),

@@ -13,7 +13,7 @@ use hrx_trace_reader::{Event, Label, OpenRegion};
 
 use crate::captures::{Capture, Captures};
 use crate::format::Outcome;
-use crate::names::OfLabels;
+use crate::names::{OfLabels, name_of};
 
 /// The part of the command line that selects.
 #[derive(Debug, Default, clap::Args)]
@@ -247,7 +247,7 @@ impl Filter {
         if let Some(matches) = self.matches.get(capture, label_id) {
             return *matches;
         }
-        let matches = globs.is_match(&*capture.trace.name(label_id));
+        let matches = globs.is_match(&*name_of(&capture.trace, label_id));
         // What cannot be read now may be later.
         if capture.trace.label(label_id) != Label::Unreadable {
             self.matches.put(capture, label_id, matches);

@@ -18,6 +18,7 @@ use hrx_trace_reader::{Ending, Follower};
 use crate::captures::Captures;
 use crate::filter::Filter;
 use crate::format::{Followed, Outcome, Sieve};
+use crate::inputs::captures_in;
 
 /// Nothing happens: the longest that an event waits.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
@@ -42,10 +43,14 @@ pub fn wait_for(files: &[PathBuf], stop: &AtomicBool) {
     }
 }
 
-/// Whether nothing is there, or a capture whose creation has not come to its end: the magic, which is written last.
+/// Whether nothing is there, or a capture whose creation has not come to its end: the magic, which is written last. Of a directory, whether it
+/// holds no capture yet, or one that is to come.
 fn is_to_come(file: &Path) -> bool {
     match fs::metadata(file) {
         Err(error) => error.kind() == io::ErrorKind::NotFound,
+        // Whoever reads one that cannot be read tells.
+        Ok(there) if there.is_dir() => captures_in(file)
+            .is_ok_and(|found| found.is_empty() || found.iter().any(|file| is_to_come(file))),
         Ok(there) if !there.is_file() => false,
         Ok(_) => {
             let mut magic = [0; 8];

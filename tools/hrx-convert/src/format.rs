@@ -1,15 +1,16 @@
 //! What every output format is to the rest of the command: something that is given the captures first, then every event in the order of completion,
-//! then what became of each capture.
+//! or of one capture after the other, then what became of each capture.
 //!
 //! Every time that a format is given lies on the common timeline of the captures (see [`crate::captures`]); a single capture's own is that timeline.
 //! A format holds no capture: each call brings it along, so that a capture can be read on while it is written.
 
 use std::io;
+use std::time::Instant;
 
 use hrx_trace_reader::{Event, Report};
 
 use crate::ahead::read_ahead;
-use crate::captures::{Capture, Captures};
+use crate::captures::{Capture, Captures, MergedEvents};
 use crate::filter::Filter;
 use crate::progress::Watched;
 
@@ -54,6 +55,9 @@ impl Outcome {
 
 /// Writes one output.
 pub trait Writer: Sized {
+    /// Whether it is given one capture after the other, whenever its events ended: for what remembers much of each.
+    const ONE_BY_ONE: bool = false;
+
     /// So many events are to come, less those that are left out: told before the first, if only the beginning is.
     fn expect(&mut self, _events: u64) {}
 
@@ -62,6 +66,11 @@ pub trait Writer: Sized {
 
     /// Writes a completed region.
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()>;
+
+    /// The capture has come to its end. With [`Self::ONE_BY_ONE`], before the first event of the next.
+    fn ended(&mut self, _capture: &Capture, _outcome: &Outcome) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Completes the output. One outcome for each capture, in their order.
     fn finish(self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()>;
@@ -110,30 +119,34 @@ impl Sieve {
 }
 
 /// Writes all captures from their first event to their last. `quiet`: without a progress bar.
-pub fn write_all(
+pub fn write_all<W: Writer>(
     captures: &Captures,
     filter: &mut Filter,
-    mut writer: impl Writer,
+    mut writer: W,
     quiet: bool,
 ) -> io::Result<Vec<Outcome>> {
+    let began = Instant::now();
     let mut sieves = vec![Sieve::default(); captures.len()];
-    let (written, events) = read_ahead(captures.events(filter.since_ns()), |ahead| {
-        if let Some(events) = ahead.size_hint().1
-            && filter.admits_what_is_read()
-        {
-            writer.expect(events as u64);
+    let mut outcomes = Vec::with_capacity(captures.len());
+    for part in captures.parts(W::ONE_BY_ONE) {
+        let events = MergedEvents::new(part, filter.since_ns());
+        let (written, events) = read_ahead(events, |ahead| {
+            if let Some(events) = ahead.size_hint().1
+                && filter.admits_what_is_read()
+            {
+                writer.expect(events as u64);
+            }
+            Watched::new(ahead, began, quiet).try_for_each(|(index, event)| {
+                sieves[index].pass(filter, &mut writer, &captures[index], &event)
+            })
+        });
+        written?;
+        for (capture, report) in part.iter().zip(events.finish()) {
+            let outcome = sieves[capture.index].outcome(filter, capture, report);
+            writer.ended(capture, &outcome)?;
+            outcomes.push(outcome);
         }
-        Watched::new(ahead, quiet).try_for_each(|(index, event)| {
-            sieves[index].pass(filter, &mut writer, &captures[index], &event)
-        })
-    });
-    written?;
-    let outcomes: Vec<Outcome> = captures
-        .iter()
-        .zip(sieves)
-        .zip(events.finish())
-        .map(|((capture, sieve), report)| sieve.outcome(filter, capture, report))
-        .collect();
+    }
     writer.finish(captures, &outcomes)?;
     Ok(outcomes)
 }

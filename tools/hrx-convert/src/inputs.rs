@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// What captures are called.
@@ -21,6 +21,10 @@ pub fn find(named: &[PathBuf]) -> (Vec<PathBuf>, Vec<anyhow::Error>) {
             continue;
         }
         match captures_in(path) {
+            Ok(found) if found.is_empty() => failures.push(anyhow!(
+                "cannot read {}: found a directory without any *.{EXTENSION}",
+                path.display()
+            )),
             Ok(found) => files.extend(found),
             Err(error) => failures.push(error),
         }
@@ -54,7 +58,8 @@ pub fn allow_open(captures: usize) -> anyhow::Result<()> {
     })
 }
 
-fn captures_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+/// The captures of a directory, sorted by name.
+pub fn captures_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let cannot = || format!("cannot read {}", folder.display());
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).with_context(cannot)? {
@@ -62,9 +67,6 @@ fn captures_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
         if path.extension().is_some_and(|end| end == EXTENSION) && !path.is_dir() {
             files.push(path);
         }
-    }
-    if files.is_empty() {
-        bail!("{}: found a directory without any *.{EXTENSION}", cannot());
     }
     files.sort();
     Ok(files)

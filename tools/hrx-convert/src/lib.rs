@@ -33,6 +33,7 @@ mod report;
 mod seed;
 mod signals;
 mod size;
+mod spill;
 mod statistics;
 mod summary;
 mod sweep;
@@ -47,6 +48,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use anyhow::Context;
 use clap::CommandFactory;
@@ -227,7 +229,7 @@ fn write(
         Format::Jsonl => follow_or_write(stop, captures, filter, JsonLines::new(output), quiet),
         Format::Csv => follow_or_write(stop, captures, filter, Csv::new(output)?, quiet),
         Format::Html => {
-            let writer = Page::new(captures, output);
+            let writer = Page::new(output);
             format::write_all(captures, filter, writer, quiet)
         }
         Format::Seed => {
@@ -252,7 +254,7 @@ fn follow_or_write(
 
 fn read_through(trace: &Trace) -> Report {
     let mut events = trace.events();
-    Watched::new(events.by_ref(), false).for_each(drop);
+    Watched::new(events.by_ref(), Instant::now(), false).for_each(drop);
     events.finish()
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use hrx_trace_format::UNLABELLED;
-use hrx_trace_reader::Label;
+use hrx_trace_reader::{Label, Trace};
 
 use crate::captures::Capture;
 
@@ -119,20 +119,20 @@ impl Names {
 
 /// A name as it is.
 pub fn plain(capture: &Capture, label_id: u32, line: &mut Vec<u8>) {
-    line.extend_from_slice(name_of(capture, label_id).as_bytes());
+    line.extend_from_slice(name_of(&capture.trace, label_id).as_bytes());
 }
 
 /// What a region is called; never empty.
-pub fn name_of(capture: &Capture, label_id: u32) -> Cow<'_, str> {
-    match capture.trace.name(label_id) {
+pub fn name_of(trace: &Trace, label_id: u32) -> Cow<'static, str> {
+    match trace.name(label_id) {
         name if name.is_empty() => UNLABELLED.into(),
         name => name,
     }
 }
 
 /// The same, as viewers are given it: Perfetto ends a name at its first NUL.
-pub fn shown(capture: &Capture, label_id: u32) -> Cow<'_, str> {
-    match name_of(capture, label_id) {
+pub fn shown(capture: &Capture, label_id: u32) -> Cow<'static, str> {
+    match name_of(&capture.trace, label_id) {
         name if name.contains('\0') => name.replace('\0', "\u{2400}").into(),
         name => name,
     }

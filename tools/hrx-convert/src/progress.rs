@@ -20,12 +20,12 @@ pub struct Watched<Items> {
 }
 
 impl<Items: Iterator> Watched<Items> {
-    /// `quiet`: no bar whatever happens.
-    pub fn new(items: Items, quiet: bool) -> Self {
+    /// `began`: when the work did, of which this may be a part. `quiet`: no bar whatever happens.
+    pub fn new(items: Items, began: Instant, quiet: bool) -> Self {
         Self {
             items,
             seen: 0,
-            began: Instant::now(),
+            began,
             wanted: !quiet && io::stderr().is_terminal(),
             bar: None,
         }

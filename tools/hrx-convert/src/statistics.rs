@@ -5,10 +5,12 @@
 //! histogram holds durations to three digits, rounded up: a percentile is at most 0.1 % above the exact one, never below. All other
 //! figures are exact.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
+use std::fs::File;
 use std::io;
+use std::mem;
+use std::os::unix::fs::FileExt;
 
 use hdrhistogram::Histogram;
 use hrx_trace_reader::{Event, OpenRegion};
@@ -17,9 +19,11 @@ use crate::sweep::{Coverage, Sweep, keep};
 
 /// Lanes with figures of their own. Their overlaps are a square of them.
 const LANES_MAX: usize = 64;
-/// Labels with figures of their own, in all lanes together: each has a histogram, of about 80 KiB where durations reach a second, once it has more
-/// than a few regions.
+/// Labels with figures of their own, in all lanes together.
 const GROUPS_MAX: usize = 1024;
+/// Labels that have a histogram each, of about 80 KiB where durations reach a second, once they have more than a few regions. The durations of
+/// others go to a temporary file, 8 bytes each, until they are summed up, one label after the other.
+const HISTOGRAMS_MAX: usize = 128;
 /// The longest regions that are remembered.
 const SLOWEST_MAX: usize = 10;
 /// The last failed regions that are remembered.
@@ -47,9 +51,9 @@ pub enum Label {
     Others,
 }
 
-/// What some completed regions amount to.
-#[derive(Clone, Debug)]
-pub struct Measures {
+/// What some completed regions amount to, and their durations, or what is said of those.
+#[derive(Clone, Debug, Default)]
+pub struct Measures<Said> {
     pub count: u64,
     pub failed: u64,
     pub total_ns: u128,
@@ -57,94 +61,150 @@ pub struct Measures {
     pub copied_bytes: u128,
     /// The total of the regions that copied something.
     pub copying_ns: u128,
-    durations: Durations,
+    pub durations: Said,
 }
 
-/// Any number of durations. What is asked of a few of them is asked of their histogram, too.
-#[derive(Clone, Debug)]
-enum Durations {
-    Few(Vec<u64>),
-    Many(Histogram<u32>),
+/// Any number of durations.
+#[derive(Debug, Default)]
+struct Durations {
+    /// One by one, the last of them.
+    few: Vec<u64>,
+    /// Those before them: places in [`Kept`].
+    blocks: Vec<u32>,
+    many: Option<Histogram<u32>>,
+}
+
+/// Memory for durations, and what it had no room for.
+#[derive(Debug, Default)]
+struct Kept {
+    histograms: usize,
+    /// A temporary file without a name: blocks of [`FEW_MAX`] durations.
+    file: Option<File>,
+    blocks: u32,
+}
+
+const BLOCK_BYTES: usize = FEW_MAX * size_of::<u64>();
+
+impl Kept {
+    fn put(&mut self, durations_ns: &[u64]) -> io::Result<u32> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(tempfile::tempfile()?),
+        };
+        let bytes: Vec<u8> = durations_ns
+            .iter()
+            .flat_map(|ns| ns.to_le_bytes())
+            .collect();
+        file.write_all_at(&bytes, u64::from(self.blocks) * BLOCK_BYTES as u64)?;
+        self.blocks += 1;
+        Ok(self.blocks - 1)
+    }
+
+    fn get(&self, block: u32, mut each: impl FnMut(u64)) -> io::Result<()> {
+        let mut bytes = [0; BLOCK_BYTES];
+        if let Some(file) = &self.file {
+            file.read_exact_at(&mut bytes, u64::from(block) * BLOCK_BYTES as u64)?;
+        }
+        let (words, _) = bytes.as_chunks();
+        words
+            .iter()
+            .for_each(|word| each(u64::from_le_bytes(*word)));
+        Ok(())
+    }
 }
 
 impl Durations {
-    fn record(&mut self, duration_ns: u64) {
-        match self {
-            Self::Few(few) if few.len() < FEW_MAX => few.push(duration_ns),
-            Self::Few(_) => {
-                let mut many = self.histogram().into_owned();
+    #[inline]
+    fn record(&mut self, duration_ns: u64, kept: &mut Kept) -> io::Result<()> {
+        match &mut self.many {
+            Some(many) => record(many, duration_ns),
+            None if self.few.len() < FEW_MAX => self.few.push(duration_ns),
+            None => self.make_room(duration_ns, kept)?,
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn make_room(&mut self, duration_ns: u64, kept: &mut Kept) -> io::Result<()> {
+        if kept.histograms < HISTOGRAMS_MAX {
+            kept.histograms += 1;
+            let mut many = empty();
+            for duration_ns in mem::take(&mut self.few) {
                 record(&mut many, duration_ns);
-                *self = Self::Many(many);
             }
-            Self::Many(many) => record(many, duration_ns),
+            record(&mut many, duration_ns);
+            self.many = Some(many);
+        } else {
+            self.blocks.push(kept.put(&self.few)?);
+            self.few.clear();
+            self.few.push(duration_ns);
         }
+        Ok(())
     }
 
-    fn add(&mut self, other: &Self) {
-        match other {
-            Self::Few(few) => few.iter().for_each(|duration_ns| self.record(*duration_ns)),
-            Self::Many(others) => {
-                let mut many = self.histogram().into_owned();
-                many.add(others)
-                    .expect("a histogram that grows takes in every other");
-                *self = Self::Many(many);
-            }
+    /// Takes in others.
+    fn add(&mut self, other: Self, kept: &mut Kept) -> io::Result<()> {
+        self.blocks.extend(other.blocks);
+        match (&mut self.many, other.many) {
+            (Some(many), Some(others)) => add(many, &others),
+            (none, others) => *none = none.take().or(others),
         }
+        for duration_ns in other.few {
+            self.record(duration_ns, kept)?;
+        }
+        Ok(())
     }
 
-    fn histogram(&self) -> Cow<'_, Histogram<u32>> {
-        match self {
-            Self::Few(few) => {
-                let mut many = Histogram::new(DIGITS).expect("a histogram takes 0 to 5 digits");
-                few.iter()
-                    .for_each(|duration_ns| record(&mut many, *duration_ns));
-                Cow::Owned(many)
-            }
-            Self::Many(many) => Cow::Borrowed(many),
+    /// Adds all to a histogram.
+    fn add_to(&self, histogram: &mut Histogram<u32>, kept: &Kept) -> io::Result<()> {
+        self.few.iter().for_each(|ns| record(histogram, *ns));
+        if let Some(many) = &self.many {
+            add(histogram, many);
         }
+        for block in &self.blocks {
+            kept.get(*block, |ns| record(histogram, ns))?;
+        }
+        Ok(())
     }
+}
+
+fn empty() -> Histogram<u32> {
+    Histogram::new(DIGITS).expect("a histogram takes 0 to 5 digits")
 }
 
 /// It grows to hold any duration there is.
-fn record(many: &mut Histogram<u32>, duration_ns: u64) {
-    let recorded = many.record(duration_ns);
+fn record(histogram: &mut Histogram<u32>, duration_ns: u64) {
+    let recorded = histogram.record(duration_ns);
     debug_assert!(recorded.is_ok(), "{recorded:?}");
 }
 
-impl Measures {
-    pub fn new() -> Self {
-        Self {
-            count: 0,
-            failed: 0,
-            total_ns: 0,
-            max_ns: 0,
-            copied_bytes: 0,
-            copying_ns: 0,
-            durations: Durations::Few(Vec::new()),
-        }
-    }
+fn add(histogram: &mut Histogram<u32>, other: &Histogram<u32>) {
+    let added = histogram.add(other);
+    debug_assert!(added.is_ok(), "{added:?}");
+}
 
-    fn note(&mut self, event: &Event) {
-        self.count += 1;
-        self.failed += u64::from(event.failed);
-        self.total_ns += u128::from(event.duration_ns);
-        self.max_ns = self.max_ns.max(event.duration_ns);
-        if event.copied_bytes > 0 {
-            self.copied_bytes += u128::from(event.copied_bytes);
-            self.copying_ns += u128::from(event.duration_ns);
-        }
-        self.durations.record(event.duration_ns);
-    }
-
-    /// Takes in what others amount to.
-    pub fn add(&mut self, other: &Self) {
+impl<Said> Measures<Said> {
+    /// Takes in what others amount to, but for their durations.
+    fn add<Others>(&mut self, other: &Measures<Others>) {
         self.count += other.count;
         self.failed += other.failed;
         self.total_ns += other.total_ns;
         self.max_ns = self.max_ns.max(other.max_ns);
         self.copied_bytes += other.copied_bytes;
         self.copying_ns += other.copying_ns;
-        self.durations.add(&other.durations);
+    }
+
+    /// With something else in the place of the durations.
+    fn with<Others>(&self, durations: Others) -> Measures<Others> {
+        Measures {
+            count: self.count,
+            failed: self.failed,
+            total_ns: self.total_ns,
+            max_ns: self.max_ns,
+            copied_bytes: self.copied_bytes,
+            copying_ns: self.copying_ns,
+            durations,
+        }
     }
 
     /// The mean duration, rounded down; None: there are no regions.
@@ -153,28 +213,50 @@ impl Measures {
         u64::try_from(mean_ns).ok()
     }
 
+    /// Bytes a nanosecond, which is GB/s, while regions that copied something ran; None: no time passed in any.
+    pub fn gigabytes_per_second(&self) -> Option<f64> {
+        (self.copying_ns > 0).then(|| self.copied_bytes as f64 / self.copying_ns as f64)
+    }
+}
+
+impl Measures<Durations> {
+    fn note(&mut self, event: &Event, kept: &mut Kept) -> io::Result<()> {
+        self.count += 1;
+        self.failed += u64::from(event.failed);
+        self.total_ns += u128::from(event.duration_ns);
+        self.max_ns = self.max_ns.max(event.duration_ns);
+        if event.copied_bytes > 0 {
+            self.copied_bytes += u128::from(event.copied_bytes);
+            self.copying_ns += u128::from(event.duration_ns);
+        }
+        self.durations.record(event.duration_ns, kept)
+    }
+}
+
+/// How long some regions took. There is one of these at a time.
+pub struct Distribution<'histogram> {
+    pub count: u64,
+    max_ns: u64,
+    histogram: &'histogram Histogram<u32>,
+}
+
+impl Distribution<'_> {
     /// The duration that so large a share of the regions did not exceed; None: there are no regions.
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
         if self.count == 0 {
             return None;
         }
         // The histogram gives the upper end of a range of durations; that of the last range is known exactly.
-        let durations = self.durations.histogram();
-        match durations.value_at_quantile(quantile) {
-            ns if durations.equivalent(ns, self.max_ns) => Some(self.max_ns),
+        match self.histogram.value_at_quantile(quantile) {
+            ns if self.histogram.equivalent(ns, self.max_ns) => Some(self.max_ns),
             ns => Some(ns),
         }
-    }
-
-    /// Bytes a nanosecond, which is GB/s, while regions that copied something ran; None: no time passed in any.
-    pub fn gigabytes_per_second(&self) -> Option<f64> {
-        (self.copying_ns > 0).then(|| self.copied_bytes as f64 / self.copying_ns as f64)
     }
 
     /// How many regions took so long, by steps of `2^(1/steps)`: the upper end of each step, and a count, without empty steps.
     pub fn histogram(&self, steps: u32) -> Vec<(u64, u64)> {
         let mut bars: BTreeMap<u64, u64> = BTreeMap::new();
-        for step in self.durations.histogram().iter_recorded() {
+        for step in self.histogram.iter_recorded() {
             let bar = (step.value_iterated_to().max(1) as f64).log2() * f64::from(steps);
             let upper_ns = ((bar.floor() + 1.0) / f64::from(steps)).exp2() as u64;
             *bars.entry(upper_ns).or_default() += step.count_since_last_iteration();
@@ -183,13 +265,21 @@ impl Measures {
     }
 }
 
+/// What is asked of the figures.
+pub struct Question<'name, Said> {
+    /// What is said of durations.
+    pub say: fn(&Distribution) -> Said,
+    /// With it, labels of one name are one.
+    pub name: Option<&'name dyn Fn(Label) -> String>,
+}
+
 /// A lane and what it amounts to.
 #[derive(Debug)]
-pub struct LaneFigures {
+pub struct LaneFigures<Said> {
     pub lane: Lane,
-    pub measures: Measures,
+    pub measures: Measures<Said>,
     pub busy_ns: u64,
-    pub labels: Vec<LabelFigures>,
+    pub labels: Vec<LabelFigures<Said>>,
     /// The last that completed, in that order.
     pub last: Vec<Event>,
     /// The longest stretches without a region: beginning and duration, the longest first.
@@ -198,9 +288,9 @@ pub struct LaneFigures {
 
 /// A label of a lane and what it amounts to.
 #[derive(Debug)]
-pub struct LabelFigures {
+pub struct LabelFigures<Said> {
     pub label: Label,
-    pub measures: Measures,
+    pub measures: Measures<Said>,
     pub busy_ns: u64,
 }
 
@@ -213,13 +303,13 @@ pub struct Overlap {
 
 /// Everything there is to say of the events.
 #[derive(Debug)]
-pub struct Figures {
+pub struct Figures<Said> {
     /// All regions together.
-    pub measures: Measures,
+    pub measures: Measures<Said>,
     /// The time in which any region ran.
     pub busy_ns: u64,
     /// In the order of their numbers; labels by their total, the largest first.
-    pub lanes: Vec<LaneFigures>,
+    pub lanes: Vec<LaneFigures<Said>>,
     /// The last moment of any region.
     pub latest_ns: u64,
     /// Any two lanes.
@@ -235,9 +325,11 @@ pub struct Figures {
 pub struct Statistics {
     lanes: Vec<Lane>,
     last: Vec<VecDeque<Event>>,
-    groups: Vec<(u32, Label, Measures)>,
+    groups: Vec<(u32, Label, Measures<Durations>)>,
+    kept: Kept,
     index_of_lane: HashMap<u32, u32>,
-    index_of_group: HashMap<(u32, u32), u32>,
+    /// By the index of the lane.
+    index_of_group: HashMap<(u32, Label), u32>,
     /// The lane, the label and the group of the event before: most share them with a neighbour.
     before: Option<(u32, u32, u32)>,
     slowest: BinaryHeap<Reverse<(u64, Reverse<u64>)>>,
@@ -254,6 +346,7 @@ impl Statistics {
             lanes: Vec::new(),
             last: Vec::new(),
             groups: Vec::new(),
+            kept: Kept::default(),
             index_of_lane: HashMap::new(),
             index_of_group: HashMap::new(),
             before: None,
@@ -270,7 +363,7 @@ impl Statistics {
     pub fn event(&mut self, event: &Event) -> io::Result<()> {
         let group = self.group(event.lane, event.label_id);
         let (lane, _, measures) = &mut self.groups[group as usize];
-        measures.note(event);
+        measures.note(event, &mut self.kept)?;
         remember(&mut self.last[*lane as usize], LAST_MAX, event);
         if event.failed {
             remember(&mut self.failed, FAILED_MAX, event);
@@ -281,7 +374,13 @@ impl Statistics {
     }
 
     /// Takes what was running at the last moment known, and sums up. What ran until `end_ns` or beyond leaves no gap behind it.
-    pub fn finish(mut self, open: &[OpenRegion], last_ns: u64, end_ns: u64) -> io::Result<Figures> {
+    pub fn finish<Said>(
+        mut self,
+        open: &[OpenRegion],
+        last_ns: u64,
+        end_ns: u64,
+        question: &Question<Said>,
+    ) -> io::Result<Figures<Said>> {
         for region in open {
             let group = self.group(region.lane, region.label_id);
             self.sweep.region(region.start_ns, last_ns, group)?;
@@ -295,45 +394,64 @@ impl Statistics {
             end_ns.max(self.latest_ns),
         )?;
         let overlaps = overlaps(&self.lanes, &coverage);
-        let mut all = Measures::new();
-        let mut lanes: Vec<LaneFigures> = self
-            .lanes
-            .into_iter()
-            .zip(self.last)
-            .enumerate()
-            .map(|(index, (lane, last))| LaneFigures {
+        let mut labels: Vec<Vec<_>> = self.lanes.iter().map(|_| Vec::new()).collect();
+        for ((lane, label, measures), busy_ns) in
+            self.groups.into_iter().zip(coverage.group_busy_ns)
+        {
+            labels[lane as usize].push((label, measures, busy_ns));
+        }
+        let say = |counts: &Measures<()>, histogram: &Histogram<u32>| {
+            counts.with((question.say)(&Distribution {
+                count: counts.count,
+                max_ns: counts.max_ns,
+                histogram,
+            }))
+        };
+        let (mut all, mut of_lane, mut of_label) = (empty(), empty(), empty());
+        let mut measures = Measures::default();
+        let mut lanes = Vec::with_capacity(self.lanes.len());
+        for (index, (lane, last)) in self.lanes.into_iter().zip(self.last).enumerate() {
+            let mut labels = mem::take(&mut labels[index]);
+            if let Some(name) = question.name {
+                labels = joined(labels, name, &mut self.kept)?;
+            }
+            of_lane.reset();
+            let mut lane_measures = Measures::default();
+            let mut said = Vec::with_capacity(labels.len());
+            for (label, measures, busy_ns) in labels {
+                of_label.reset();
+                measures.durations.add_to(&mut of_label, &self.kept)?;
+                match &measures.durations {
+                    few if few.blocks.is_empty() => few.add_to(&mut of_lane, &self.kept)?,
+                    _ => add(&mut of_lane, &of_label),
+                }
+                lane_measures.add(&measures);
+                said.push(LabelFigures {
+                    label,
+                    measures: say(&measures.with(()), &of_label),
+                    busy_ns,
+                });
+            }
+            said.sort_by_key(|label| (Reverse(label.measures.total_ns), label.label));
+            add(&mut all, &of_lane);
+            measures.add(&lane_measures);
+            lanes.push(LaneFigures {
                 lane,
-                measures: Measures::new(),
+                measures: say(&lane_measures, &of_lane),
                 busy_ns: coverage.lane_busy_ns[index],
-                labels: Vec::new(),
+                labels: said,
                 last: last.into(),
                 gaps: coverage.lane_gaps[index]
                     .iter()
                     .map(|gap| (gap.start_ns.0, gap.duration_ns))
                     .collect(),
-            })
-            .collect();
-        for ((lane, label, measures), busy_ns) in
-            self.groups.into_iter().zip(coverage.group_busy_ns)
-        {
-            all.add(&measures);
-            let lane = &mut lanes[lane as usize];
-            lane.measures.add(&measures);
-            lane.labels.push(LabelFigures {
-                label,
-                measures,
-                busy_ns,
             });
-        }
-        for lane in &mut lanes {
-            lane.labels
-                .sort_by_key(|label| (Reverse(label.measures.total_ns), label.label));
         }
         lanes.sort_by_key(|lane| lane.lane);
         let mut slowest = self.slowest.into_vec();
         slowest.sort();
         Ok(Figures {
-            measures: all,
+            measures: say(&measures, &all),
             busy_ns: coverage.busy_ns,
             lanes,
             latest_ns: self.latest_ns,
@@ -357,33 +475,26 @@ impl Statistics {
     }
 
     fn find_group(&mut self, lane: u32, label_id: u32) -> u32 {
-        let group = match self.index_of_group.get(&(lane, label_id)) {
+        let lane_index = self.lane(lane);
+        let known = self.index_of_group.get(&(lane_index, Label::Id(label_id)));
+        let group = match known {
             Some(group) => *group,
-            None => self.new_group(lane, label_id),
+            None => self.new_group(lane_index, label_id),
         };
         self.before = Some((lane, label_id, group));
         group
     }
 
-    fn new_group(&mut self, lane: u32, label_id: u32) -> u32 {
-        let lane_index = self.lane(lane);
-        let own = self.groups.len() < GROUPS_MAX;
-        let label = if own {
-            Label::Id(label_id)
-        } else {
-            Label::Others
+    fn new_group(&mut self, lane_index: u32, label_id: u32) -> u32 {
+        let label = match self.groups.len() < GROUPS_MAX {
+            true => Label::Id(label_id),
+            false => Label::Others,
         };
-        let of_lane =
-            |(lane, other, _): &(u32, Label, Measures)| *lane == lane_index && *other == label;
-        if let Some(group) = self.groups.iter().position(of_lane) {
-            return group as u32;
-        }
-        let group = self.groups.len() as u32;
-        self.groups.push((lane_index, label, Measures::new()));
-        if own {
-            self.index_of_group.insert((lane, label_id), group);
-        }
-        group
+        let group = self.index_of_group.entry((lane_index, label));
+        *group.or_insert_with(|| {
+            self.groups.push((lane_index, label, Measures::default()));
+            self.groups.len() as u32 - 1
+        })
     }
 
     fn lane(&mut self, lane: u32) -> u32 {
@@ -423,6 +534,30 @@ impl Statistics {
             (event.duration_ns, Reverse(self.seen)),
         );
     }
+}
+
+/// A label of a lane, what it amounts to, and the time in which it ran.
+type Gathered = (Label, Measures<Durations>, u64);
+
+/// Labels of one name as one, whose time is that of the first.
+fn joined(
+    labels: Vec<Gathered>,
+    name: &dyn Fn(Label) -> String,
+    kept: &mut Kept,
+) -> io::Result<Vec<Gathered>> {
+    let mut places = HashMap::new();
+    let mut joined: Vec<Gathered> = Vec::new();
+    for (label, measures, busy_ns) in labels {
+        let place = *places.entry(name(label)).or_insert(joined.len());
+        match joined.get_mut(place) {
+            Some((_, first, _)) => {
+                first.add(&measures);
+                first.durations.add(measures.durations, kept)?;
+            }
+            None => joined.push((label, measures, busy_ns)),
+        }
+    }
+    Ok(joined)
 }
 
 /// Keeps the last.
@@ -470,12 +605,27 @@ mod tests {
         }
     }
 
-    fn figures(events: impl IntoIterator<Item = Event>) -> Figures {
+    /// Of durations: three quantiles and the histogram.
+    struct Said {
+        quantiles_ns: [Option<u64>; 4],
+        histogram: Vec<(u64, u64)>,
+    }
+
+    const QUANTILES: [f64; 4] = [0.3, 0.5, 0.9, 0.99];
+
+    fn figures(events: impl IntoIterator<Item = Event>) -> Figures<Said> {
         let mut statistics = Statistics::new();
         for event in events {
             statistics.event(&event).unwrap();
         }
-        statistics.finish(&[], 0, 0).unwrap()
+        let question = Question {
+            say: |durations: &Distribution| Said {
+                quantiles_ns: QUANTILES.map(|quantile| durations.quantile_ns(quantile)),
+                histogram: durations.histogram(4),
+            },
+            name: None,
+        };
+        statistics.finish(&[], 0, 0, &question).unwrap()
     }
 
     #[test]
@@ -484,39 +634,52 @@ mod tests {
         let mut sorted: Vec<u64> = durations.clone().collect();
         sorted.sort_unstable();
         let found = figures(durations.map(|duration_ns| event(1, 2, duration_ns))).measures;
-        for (quantile, rank) in [(0.5, 10_000), (0.9, 18_000), (0.99, 19_800), (1.0, 20_000)] {
+        for (found, rank) in found
+            .durations
+            .quantiles_ns
+            .iter()
+            .zip([6_000, 10_000, 18_000, 19_800])
+        {
             let exact = sorted[rank - 1];
-            let found = found.quantile_ns(quantile).unwrap();
+            let found = found.unwrap();
             assert!(
                 exact <= found && found <= exact + exact / 1_000,
-                "{quantile}: {exact}, {found}"
+                "{rank}: {exact}, {found}"
             );
         }
     }
 
-    /// The bug: each label of each lane of each capture had a histogram, however few its regions; 500 captures took gigabytes.
+    /// The bug: each label of each lane of each capture had a histogram, however few its regions; 500 captures took gigabytes. Then each with
+    /// more than a few regions had: one capture of 1,024 labels took 80 MiB and more.
     #[test]
-    fn a_few_durations_take_no_histogram_and_say_the_same() {
-        let of = |count: usize| {
-            let mut durations = Durations::Few(Vec::new());
-            let mut many = Histogram::<u32>::new(DIGITS).unwrap();
-            for i in 0..count as u64 {
-                let duration_ns = i * i * 7919 % 1_000_000_007;
-                durations.record(duration_ns);
-                many.record(duration_ns).unwrap();
-            }
-            assert_eq!(matches!(durations, Durations::Few(_)), count <= FEW_MAX);
-            assert_eq!(*durations.histogram(), many);
-            (durations, many)
-        };
-        let counts = [0, 1, FEW_MAX - 1, FEW_MAX, FEW_MAX + 1, 3 * FEW_MAX];
-        for one in counts {
-            for other in counts {
-                let (mut durations, mut many) = of(one);
-                let (others, many_others) = of(other);
-                durations.add(&others);
-                many.add(many_others).unwrap();
-                assert_eq!(*durations.histogram(), many, "{one} and {other}");
+    fn durations_say_the_same_wherever_they_are() {
+        for histograms in [0, HISTOGRAMS_MAX] {
+            let mut kept = Kept {
+                histograms,
+                ..Kept::default()
+            };
+            let mut of = |count: usize| {
+                let mut durations = Durations::default();
+                let mut expected = empty();
+                for i in 0..count as u64 {
+                    let duration_ns = i * i * 7919 % 1_000_000_007;
+                    durations.record(duration_ns, &mut kept).unwrap();
+                    record(&mut expected, duration_ns);
+                }
+                let is_many = histograms == 0 && count > FEW_MAX;
+                assert_eq!(durations.many.is_some(), is_many);
+                (durations, expected)
+            };
+            let counts = [0, 1, FEW_MAX - 1, FEW_MAX, FEW_MAX + 1, 3 * FEW_MAX];
+            let pairs = counts.map(|one| counts.map(|other| (of(one), of(other))));
+            for ((mut durations, mut expected), (others, expected_others)) in
+                pairs.into_iter().flatten()
+            {
+                durations.add(others, &mut kept).unwrap();
+                add(&mut expected, &expected_others);
+                let mut found = empty();
+                durations.add_to(&mut found, &kept).unwrap();
+                assert_eq!(found, expected);
             }
         }
     }
@@ -525,8 +688,8 @@ mod tests {
     fn the_longest_durations_fit() {
         const LONGEST: u64 = u64::MAX;
         let found = figures([event(1, 1, LONGEST), event(1, 1, 0), event(1, 1, LONGEST)]);
-        assert_eq!(found.measures.quantile_ns(0.99), Some(LONGEST));
-        assert_eq!(found.measures.quantile_ns(0.3), Some(0));
+        let quantiles_ns = [0, LONGEST, LONGEST, LONGEST].map(Some);
+        assert_eq!(found.measures.durations.quantiles_ns, quantiles_ns);
         assert_eq!(found.measures.total_ns, 2 * u128::from(LONGEST));
         assert_eq!(
             found.measures.mean_ns(),
@@ -547,6 +710,28 @@ mod tests {
         assert_eq!(found.measures.count, 100_000);
         assert_eq!(found.lanes[64].lane, Lane::Others);
         assert_eq!(found.lanes[0].measures.count, 129);
+    }
+
+    #[test]
+    fn labels_without_a_histogram_of_their_own_have_the_same_figures() {
+        let duration_ns = |i: u64| i * i * 7919 % 1_000_000_007;
+        let labels = 2 * HISTOGRAMS_MAX as u64;
+        let each = 2 * FEW_MAX as u64 + 7;
+        let found =
+            figures((0..each).flat_map(|i| {
+                (0..labels).map(move |label| event(0, label as u32, duration_ns(i)))
+            }));
+        let alone = figures((0..each).map(|i| event(0, 0, duration_ns(i))));
+        let expected = &alone.measures.durations;
+        for label in &found.lanes[0].labels {
+            assert_eq!(label.measures.durations.quantiles_ns, expected.quantiles_ns);
+            assert_eq!(label.measures.durations.histogram, expected.histogram);
+        }
+        let all = &found.lanes[0].measures;
+        assert_eq!(
+            (all.count, all.durations.quantiles_ns),
+            (labels * each, expected.quantiles_ns)
+        );
     }
 
     #[test]
@@ -575,7 +760,7 @@ mod tests {
     #[test]
     fn a_histogram_has_every_region_in_one_step() {
         let found = figures((0..1_000).map(|i| event(0, 0, i * i))).measures;
-        let bars = found.histogram(4);
+        let bars = found.durations.histogram;
         assert_eq!(bars.iter().map(|bar| bar.1).sum::<u64>(), 1_000);
         assert!(bars.is_sorted());
     }

@@ -14,7 +14,7 @@ use indicatif::{HumanBytes, HumanCount};
 use crate::captures::{Capture, Captures};
 use crate::columns::Align::{self, Left, Right};
 use crate::columns::{COLUMNS, Table};
-use crate::digest::{Digest, Document, Gather, RegionDigest, Row};
+use crate::digest::{Digest, Gather, RegionDigest, Row, around_captures};
 use crate::facts::Exact;
 use crate::format::{Outcome, Writer};
 use crate::info::{printable, wrap};
@@ -44,48 +44,73 @@ pub struct Summary<Sink> {
 }
 
 impl<Sink: Write> Summary<Sink> {
-    pub fn new(captures: &Captures, json: bool, colour: bool, sink: Sink) -> Self {
+    pub fn new(json: bool, colour: bool, sink: Sink) -> Self {
         Self {
             sink,
             json,
             colour,
-            gather: Gather::new(captures),
+            gather: Gather::new(),
         }
     }
 }
 
 impl<Sink: Write> Writer for Summary<Sink> {
+    const ONE_BY_ONE: bool = true;
+
     #[inline]
-    fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
-        self.gather.event(capture, event)
+    fn event(&mut self, _: &Capture, event: &Event) -> io::Result<()> {
+        self.gather.event(event)
     }
 
-    fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
-        let document = self.gather.finish(captures, outcomes, false)?;
+    fn ended(&mut self, capture: &Capture, outcome: &Outcome) -> io::Result<()> {
+        let digest = self.gather.digest(capture, outcome, false)?;
         if self.json {
-            serde_json::to_writer_pretty(&mut self.sink, &document)?;
-            self.sink.write_all(b"\n")?;
+            let (before, _) = around_captures(true)?;
+            let before = if capture.index == 0 { &before } else { "," };
+            self.sink.write_all(before.as_bytes())?;
+            let mut indented = Indented(&mut self.sink);
+            indented.write_all(b"\n")?;
+            serde_json::to_writer_pretty(indented, &digest)?;
         } else {
-            let mut text = text(&document, outcomes);
-            if !self.colour {
-                text = strip_str(&text).to_string();
+            let mut page = Page::default();
+            if capture.index > 0 {
+                page.line("");
             }
-            self.sink.write_all(text.as_bytes())?;
+            page.capture(&digest, outcome);
+            if !self.colour {
+                page.text = strip_str(&page.text).to_string();
+            }
+            self.sink.write_all(page.text.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, _: &Captures, _: &[Outcome]) -> io::Result<()> {
+        if self.json {
+            let (_, behind) = around_captures(true)?;
+            writeln!(self.sink, "\n  {behind}")?;
         }
         self.sink.flush()
     }
 }
 
-/// The summaries, one below the other.
-fn text(document: &Document, outcomes: &[Outcome]) -> String {
-    let mut page = Page::default();
-    for (digest, outcome) in document.captures.iter().zip(outcomes) {
-        if !page.text.is_empty() {
-            page.line("");
+/// JSON within two brackets. Its only line ends are those between its lines.
+struct Indented<'sink, Sink>(&'sink mut Sink);
+
+impl<Sink: Write> Write for Indented<'_, Sink> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.0.write_all(part)?;
+            if part.ends_with(b"\n") {
+                self.0.write_all(b"    ")?;
+            }
         }
-        page.capture(digest, outcome);
+        Ok(bytes.len())
     }
-    page.text
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// The text so far.

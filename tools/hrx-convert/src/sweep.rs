@@ -5,24 +5,45 @@
 //! compared with what the other lanes are known to cover then; what they come to cover later is compared when they do. So each
 //! moment that two lanes share is counted once.
 //!
-//! Sorting is the only thing that needs the regions themselves. At most [`HELD_MAX`] of them are in memory (48 MiB); beyond that, sorted
-//! runs go to a temporary file without a name, 20 bytes a region, and are merged.
+//! Sorting is the only thing that needs the regions themselves. At most [`HELD_MAX`] of them are in memory (12 MiB, and half of it to sort
+//! them); beyond that, sorted runs go to a temporary file, 20 bytes a region.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::File;
-use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileExt;
+use std::io;
+
+use crate::spill::{Row, Runs};
 
 /// Regions that are held in memory.
-const HELD_MAX: usize = 1 << 21;
-/// Of a region in a run.
-const REGION_BYTES: usize = 20;
-/// Read from a run at a time.
-const READ_BYTES: usize = 64 << 10;
+const HELD_MAX: usize = 1 << 19;
 
 /// A region: beginning, end, and the index of its group.
 type Region = (u64, u64, u32);
+
+impl Row for Region {
+    type Bytes = [u8; 20];
+    type Key = Self;
+
+    const ZEROED: Self::Bytes = [0; 20];
+
+    fn to_bytes(&self) -> Self::Bytes {
+        let mut bytes = Self::ZEROED;
+        bytes[..8].copy_from_slice(&self.0.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.1.to_le_bytes());
+        bytes[16..].copy_from_slice(&self.2.to_le_bytes());
+        bytes
+    }
+
+    fn from_bytes(bytes: &Self::Bytes) -> Self {
+        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]));
+        let group = u32::from_le_bytes(std::array::from_fn(|byte| bytes[16 + byte]));
+        (word(0), word(8), group)
+    }
+
+    fn key(&self) -> Self {
+        *self
+    }
+}
 
 /// A stretch of time in which nothing of a lane ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,7 +80,7 @@ impl Coverage {
 pub struct Sweep {
     held: Vec<Region>,
     held_max: usize,
-    spilled: Option<Spilled>,
+    spilled: Option<Runs>,
 }
 
 impl Sweep {
@@ -100,7 +121,10 @@ impl Sweep {
             self.spill()?;
         }
         match self.spilled {
-            Some(spilled) => spilled.merge(|region| state.step(region))?,
+            Some(spilled) => spilled.merge(|region| {
+                state.step(region);
+                Ok(())
+            })?,
             None => {
                 // Nearly sorted already, which this sort makes use of.
                 self.held.sort();
@@ -115,104 +139,11 @@ impl Sweep {
         self.held.sort();
         let spilled = match &mut self.spilled {
             Some(spilled) => spilled,
-            none => none.insert(Spilled::new()?),
+            none => none.insert(Runs::new()?),
         };
-        spilled.run(&self.held)?;
+        spilled.add(&self.held)?;
         self.held.clear();
         Ok(())
-    }
-}
-
-/// Sorted runs in a temporary file.
-#[derive(Debug)]
-struct Spilled {
-    file: File,
-    /// Where each run begins and ends.
-    runs: Vec<(u64, u64)>,
-}
-
-impl Spilled {
-    fn new() -> io::Result<Self> {
-        Ok(Self {
-            file: tempfile::tempfile()?,
-            runs: Vec::new(),
-        })
-    }
-
-    fn run(&mut self, regions: &[Region]) -> io::Result<()> {
-        let start = self.file.seek(SeekFrom::End(0))?;
-        let mut writer = BufWriter::with_capacity(READ_BYTES, &self.file);
-        for (start_ns, end_ns, group) in regions {
-            writer.write_all(&start_ns.to_le_bytes())?;
-            writer.write_all(&end_ns.to_le_bytes())?;
-            writer.write_all(&group.to_le_bytes())?;
-        }
-        writer.flush()?;
-        drop(writer);
-        self.runs.push((start, self.file.stream_position()?));
-        Ok(())
-    }
-
-    fn merge(&self, mut each: impl FnMut(Region)) -> io::Result<()> {
-        let mut runs: Vec<_> = self
-            .runs
-            .iter()
-            .map(|&(at, end)| Run::new(&self.file, at, end))
-            .collect();
-        let mut heads = BinaryHeap::new();
-        for (index, run) in runs.iter_mut().enumerate() {
-            heads.extend(run.next()?.map(|region| Reverse((region, index))));
-        }
-        while let Some(mut head) = heads.peek_mut() {
-            let Reverse((region, index)) = *head;
-            each(region);
-            match runs[index].next()? {
-                Some(next) => *head = Reverse((next, index)),
-                None => {
-                    std::collections::binary_heap::PeekMut::pop(head);
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Reads a run from its place in the file that all runs share.
-struct Run<'file>(BufReader<Section<'file>>);
-
-struct Section<'file> {
-    file: &'file File,
-    at: u64,
-    end: u64,
-}
-
-impl Read for Section<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
-        let wanted = buffer.len().min(left);
-        let count = self.file.read_at(&mut buffer[..wanted], self.at)?;
-        self.at += count as u64;
-        Ok(count)
-    }
-}
-
-impl<'file> Run<'file> {
-    fn new(file: &'file File, at: u64, end: u64) -> Self {
-        Self(BufReader::with_capacity(
-            READ_BYTES,
-            Section { file, at, end },
-        ))
-    }
-
-    fn next(&mut self) -> io::Result<Option<Region>> {
-        let mut bytes = [0; REGION_BYTES];
-        match self.0.read_exact(&mut bytes) {
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
-            read => read?,
-        }
-        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]));
-        let group = u32::from_le_bytes(std::array::from_fn(|byte| bytes[16 + byte]));
-        Ok(Some((word(0), word(8), group)))
     }
 }
 

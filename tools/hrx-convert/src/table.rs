@@ -92,7 +92,7 @@ impl<'capture> Row<'capture> {
             duration_ns: last_ns.saturating_sub(region.start_ns),
             lane: region.lane,
             lane_name: lane_name(region.lane),
-            label: name_of(capture, region.label_id),
+            label: name_of(&capture.trace, region.label_id),
             copied_bytes: region.copied_bytes,
             correlation_id: region.correlation_id,
             thread_id: region.thread_id,

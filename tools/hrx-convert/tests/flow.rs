@@ -790,6 +790,56 @@ fn a_capture_that_is_yet_to_come_is_waited_for() {
     }
 }
 
+/// The bug: `--follow DIR` ended with an error while DIR held no capture, though `--follow FILE` waits.
+#[test]
+fn the_first_capture_of_a_directory_is_waited_for() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir(path("runs")).expect("a folder");
+    let start = |out: &str| {
+        let mut child = command()
+            .args(["--follow", "runs", "-o", out])
+            .current_dir(&folder)
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command");
+        let mut said = [0; 30];
+        let stderr = child.stderr.as_mut().expect("a pipe");
+        stderr.read_exact(&mut said).expect("a line");
+        assert_eq!(&said, b"hrx-convert: waiting for runs\n");
+        child
+    };
+    let stopped = start("stopped.jsonl");
+    kill_process(Pid::from_child(&stopped), Signal::INT).expect("a child");
+    let output = stopped.wait_with_output().expect("the end");
+    let said = stderr(&output);
+    assert_eq!(code(&output), 1, "{said}");
+    assert!(
+        said.contains("found a directory without any *.hrxt"),
+        "{said}"
+    );
+    assert!(!path("stopped.jsonl").exists());
+
+    let child = start("run.jsonl");
+    fs::write(path("runs/notes.txt"), "none").expect("a file");
+    // Its creation is not at its end.
+    File::create(path("runs/b.hrxt")).expect("a file");
+    let recorder = Recorder::create(path("runs/a.hrxt"), 1_000).expect("a recorder");
+    sleep(Duration::from_millis(120));
+    assert!(!path("run.jsonl").exists());
+    let other = rank(1, 2).finished(5_000).write(folder.path(), "b");
+    fs::rename(other, path("runs/b.hrxt")).expect("the file");
+    record(&recorder, 3);
+    wait_for(&folder, "run.jsonl", "host-observed", 5);
+    // Whatever comes later is not followed.
+    rank(2, 2).finished(5_000).write(&path("runs"), "c.hrxt");
+    recorder.finish();
+    let output = child.wait_with_output().expect("the end");
+    let said = stderr(&output);
+    assert_eq!(code(&output), 0, "{said}");
+    assert!(said.contains("total: 5 events of 2 captures"), "{said}");
+}
+
 #[test]
 fn waiting_for_a_capture_ends_as_if_it_had_never_been() {
     let folder = folder();

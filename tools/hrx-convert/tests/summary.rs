@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 
 use hrx_trace_format::{Geometry, OpenRecord, Record};
 use hrx_trace_tests::capture::{Capture, region, running};
+use hrx_trace_tests::viewers::Tools;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
@@ -544,5 +545,58 @@ fn what_is_complete_since_its_first_moment_has_lost_something_yet() {
         assert!(said.contains("1 overwritten"), "{said}");
         assert!(said.contains("for all that ended after 0 ns"), "{said}");
         assert!(!said.contains("nothing was overwritten"), "{said}");
+    }
+}
+
+/// The bug: a label without a text is called as in no label's place in every format, but stood in summaries, differences and pages without a name, and no
+/// `--label` found it by the one that is shown. Found by comparing who asks for a name.
+#[test]
+fn a_label_without_a_text_has_the_name_that_is_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut capture = Capture::new(4);
+    let label_id = capture.label("");
+    capture.record(Record {
+        label_id,
+        ..region(1, 0, 100)
+    });
+    capture.write(folder.path(), "a.hrxt");
+    let named = format!("\"label\": \"{}\"", hrx_trace_format::UNLABELLED);
+    for arguments in [
+        &["--summary", "--json", "a.hrxt"][..],
+        &["--summary", "--json", "a.hrxt", "--label", "native*"],
+        &["--diff", "--json", "a.hrxt", "./b.hrxt"],
+    ] {
+        fs::copy(folder.path().join("a.hrxt"), folder.path().join("b.hrxt")).expect("a file");
+        let said = convert(arguments, folder.path());
+        let said = stdout(&said);
+        assert!(said.contains(&named), "{arguments:?}: {said}");
+    }
+}
+
+/// The bug: the page of a window showed an account that did not balance, for what was not read was missing in it, and did not say that a filter had
+/// left anything out. Found by reading it beside the text.
+#[test]
+fn the_page_says_what_was_not_read_and_what_was_filtered_out() {
+    let Some(tools) = Tools::browser() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut capture = Capture::new(10_000);
+    for i in 0..10_000 {
+        capture.record(region(1, 1_000_000 * i, 900));
+    }
+    capture.write(folder.path(), "a.hrxt");
+    let window = ["a.hrxt", "--last", "20ms", "--lane", "1"];
+    let text = convert(&[&["--summary"], &window[..]].concat(), folder.path());
+    let said = |what: &str| {
+        let line = stdout(&text).lines().find(|line| line.contains(what));
+        line.expect(what).to_owned()
+    };
+    let expected = [said("The filter left out"), said("10,000 claimed = ")];
+    assert!(expected[1].ends_with(" not read"), "{expected:?}");
+    convert(&[&["-o", "a.html"], &window[..]].concat(), folder.path());
+    let pages = tools.reports("x", &[&folder.path().join("a.html")]);
+    for line in expected {
+        assert!(pages[0].body.contains(&line), "{line}: {}", pages[0].body);
     }
 }

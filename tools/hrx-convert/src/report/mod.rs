@@ -1,21 +1,23 @@
 //! `-o report.html`: one page that opens from disk in any browser, without a network and without anything beside it.
 //!
-//! The page is our own HTML, style and script, and two islands of data: the [`Document`] of the summary
+//! The page is our own HTML, style and script, and two islands of data: the document of the summary
 //! with what the timeline needs to be read, as JSON, and the timeline's events, as packed columns (see [`mod@pack`]), gzipped, in base64.
 //!
 //! What a capture says is never markup. The script puts it on the page as text and nothing else; the JSON island holds no `<`, so nothing
 //! ends it early; and the page's own policy lets the browser run the one script whose hash it names, and fetch nothing at all.
 //!
-//! Memory is bounded: the timeline has the newest [`REGIONS_MAX`] regions, and fewer if the file would exceed [`PACKED_BYTES_MAX`];
-//! the page says so. The tables are of all.
+//! Memory is bounded: one capture after the other is read and its tables are written; the timeline has the newest [`REGIONS_MAX`] regions, and fewer
+//! if the file would exceed [`PACKED_BYTES_MAX`] or they are of too many labels; the page says so. The tables are of all.
 
+mod newest;
 mod pack;
 
-use std::collections::VecDeque;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Seek, Write};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use base64::write::EncoderWriter;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use hrx_trace_reader::{Event, OpenRegion};
@@ -23,15 +25,16 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::captures::{Capture, Captures};
-use crate::digest::{Document, Gather};
+use crate::digest::{Gather, around_captures};
 use crate::facts::Exact;
 use crate::format::{Outcome, Writer};
+use crate::report::newest::{Newest, Region};
 use crate::report::pack::{Layout, pack};
 
 /// Regions on the timeline.
 const REGIONS_MAX: usize = 1_500_000;
 /// Of the timeline's regions, gzipped: 28 MB in base64.
-const PACKED_BYTES_MAX: usize = 21_000_000;
+const PACKED_BYTES_MAX: u64 = 21_000_000;
 
 const HTML: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -51,112 +54,118 @@ const DIFFERENCE_SCRIPTS: [&str; 3] = [
     include_str!("diff.js"),
 ];
 
-/// A region on the timeline.
-#[derive(Clone, Copy, Debug)]
-struct Region {
-    capture: u32,
-    event: Event,
-    unfinished: bool,
-}
-
-/// What the page's script is given.
-#[derive(Serialize)]
-struct Island<'page> {
-    document: &'page Document<'page>,
-    timeline: Timeline,
-}
-
 /// What the timeline shows, and how to unpack it.
 #[derive(Serialize)]
-struct Timeline {
+struct Timeline<'captures> {
     /// Regions that are not on it, being older than those that are.
     left_out: Exact,
     #[serde(flatten)]
-    layout: Layout,
+    layout: Layout<'captures>,
 }
 
 /// Writes the page.
 pub struct Page<Sink> {
     sink: Sink,
     gather: Gather,
-    newest: VecDeque<Region>,
+    newest: Newest,
+    /// What was running.
+    open: Vec<Region>,
     seen: u64,
 }
 
 impl<Sink: Write> Page<Sink> {
-    pub fn new(captures: &Captures, sink: Sink) -> Self {
+    pub fn new(sink: Sink) -> Self {
         Self {
             sink,
-            gather: Gather::new(captures),
-            newest: VecDeque::new(),
+            gather: Gather::new(),
+            newest: Newest::new(REGIONS_MAX),
+            open: Vec::new(),
             seen: 0,
         }
     }
 }
 
 impl<Sink: Write> Writer for Page<Sink> {
+    const ONE_BY_ONE: bool = true;
+
     #[inline]
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
         self.seen += 1;
-        if self.newest.len() == REGIONS_MAX {
-            self.newest.pop_front();
-        }
-        self.newest.push_back(Region {
+        self.newest.push(Region {
             capture: capture.index as u32,
             event: *event,
             unfinished: false,
-        });
-        self.gather.event(capture, event)
+        })?;
+        self.gather.event(event)
     }
 
-    fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
-        let document = self.gather.finish(captures, outcomes, true)?;
-        let (layout, packed) = packed(self.newest, captures, outcomes)?;
-        let completed = layout.count - open_regions(outcomes).count();
-        let island = Island {
-            document: &document,
-            timeline: Timeline {
-                left_out: Exact(self.seen - completed as u64),
-                layout,
-            },
+    fn ended(&mut self, capture: &Capture, outcome: &Outcome) -> io::Result<()> {
+        let report = &outcome.report;
+        // They reach to the last moment known.
+        self.open
+            .extend(report.open_regions.iter().map(|open| Region {
+                capture: capture.index as u32,
+                event: as_event(open, report.last_ns),
+                unfinished: true,
+            }));
+        let digest = self.gather.digest(capture, outcome, true)?;
+        if capture.index == 0 {
+            let (before, _) = around_captures(false)?;
+            begin(&mut self.sink, HTML, &SCRIPTS)?;
+            write!(self.sink, "{{\"document\":{before}")?;
+        } else {
+            self.sink.write_all(b",")?;
+        }
+        serde_json::to_writer(Escaped(&mut self.sink), &digest)?;
+        Ok(())
+    }
+
+    fn finish(mut self, captures: &Captures, _: &[Outcome]) -> io::Result<()> {
+        let (layout, mut packed) = packed(self.newest, &self.open, captures)?;
+        let completed = layout.count - self.open.len();
+        let timeline = Timeline {
+            left_out: Exact(self.seen - completed as u64),
+            layout,
         };
-        let json = serde_json::to_string(&island)?;
-        let packed = BASE64_STANDARD.encode(packed);
-        fill(&mut self.sink, HTML, &SCRIPTS, &json, &packed)?;
-        self.sink.flush()
+        let sink = &mut self.sink;
+        let (_, behind) = around_captures(false)?;
+        write!(sink, "{behind},\"timeline\":")?;
+        serde_json::to_writer(Escaped(sink), &timeline)?;
+        sink.write_all(b"}")?;
+        end(sink, HTML, &SCRIPTS, |sink| {
+            let mut encoder = EncoderWriter::new(sink, &BASE64_STANDARD);
+            io::copy(&mut packed, &mut encoder)?;
+            encoder.finish().map(drop)
+        })?;
+        sink.flush()
     }
 }
 
 /// As many of the newest regions as there is room for, and whatever was running.
-fn packed(
-    mut newest: VecDeque<Region>,
-    captures: &Captures,
-    outcomes: &[Outcome],
-) -> io::Result<(Layout, Vec<u8>)> {
+fn packed<'captures>(
+    mut newest: Newest,
+    open: &[Region],
+    captures: &'captures Captures,
+) -> io::Result<(Layout<'captures>, BufReader<File>)> {
+    let mut wanted = REGIONS_MAX;
     loop {
-        let open = open_regions(outcomes);
-        let (layout, columns) = pack(newest.iter().copied().chain(open).collect(), captures);
-        let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
-        gzip.write_all(&columns)?;
-        let packed = gzip.finish()?;
-        if packed.len() <= PACKED_BYTES_MAX {
-            return Ok((layout, packed));
+        let count = newest.keep(wanted)?;
+        let file = BufWriter::new(tempfile::tempfile()?);
+        let mut gzip = GzEncoder::new(file, Compression::default());
+        let layout = pack(&newest, open, captures, &mut gzip)?;
+        let mut file = gzip.finish()?.into_inner()?;
+        let bytes = file.stream_position()?;
+        match layout {
+            Some(layout) if bytes <= PACKED_BYTES_MAX || count == 0 => {
+                file.rewind()?;
+                return Ok((layout, BufReader::new(file)));
+            }
+            Some(_) => {
+                wanted = (count as f64 * PACKED_BYTES_MAX as f64 / bytes as f64 * 0.95) as usize
+            }
+            None => wanted = count / 2,
         }
-        let fit = newest.len() as f64 * PACKED_BYTES_MAX as f64 / packed.len() as f64 * 0.95;
-        newest.drain(..newest.len() - fit as usize);
     }
-}
-
-/// What was running, as regions that reach to the last moment known.
-fn open_regions(outcomes: &[Outcome]) -> impl Iterator<Item = Region> {
-    (0..).zip(outcomes).flat_map(|(capture, outcome)| {
-        let report = &outcome.report;
-        report.open_regions.iter().map(move |open| Region {
-            capture,
-            event: as_event(open, report.last_ns),
-            unfinished: true,
-        })
-    })
 }
 
 fn as_event(open: &OpenRegion, last_ns: u64) -> Event {
@@ -178,39 +187,80 @@ fn as_event(open: &OpenRegion, last_ns: u64) -> Event {
 
 /// The page of `--diff`. `json` is a [`crate::diff`] document.
 pub fn write_difference(sink: &mut impl Write, json: &str) -> io::Result<()> {
-    fill(sink, DIFFERENCE_HTML, &DIFFERENCE_SCRIPTS, json, "")
+    begin(sink, DIFFERENCE_HTML, &DIFFERENCE_SCRIPTS)?;
+    Escaped(&mut *sink).write_all(json.as_bytes())?;
+    end(sink, DIFFERENCE_HTML, &DIFFERENCE_SCRIPTS, |_| Ok(()))
 }
 
-/// Fills the page's places, each once, in their order: what is put into one is not looked at again.
-fn fill(
-    sink: &mut impl Write,
-    mut page: &str,
-    scripts: &[&str],
-    json: &str,
-    packed: &str,
-) -> io::Result<()> {
-    let script = format!("'use strict';\n(() => {{\n{}}})();\n", scripts.join("\n"));
+/// Writes a page up to its JSON. Its places are filled each once, in their order: what is put into one is not looked at again.
+fn begin(sink: &mut impl Write, mut page: &str, scripts: &[&str]) -> io::Result<()> {
     let policy = format!(
         "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
-        hash(&script),
+        hash(&script(scripts)),
         hash(STYLE)
     );
-    // JSON has `<` only inside strings.
-    let json = json.replace('<', "\\u003c");
     for (place, content) in [
         ("{{policy}}", policy.as_str()),
         ("{{style}}", STYLE),
-        ("{{json}}", &json),
-        ("{{packed}}", packed),
-        ("{{script}}", &script),
+        (JSON, ""),
     ] {
-        if let Some((before, behind)) = page.split_once(place) {
-            sink.write_all(before.as_bytes())?;
-            sink.write_all(content.as_bytes())?;
-            page = behind;
-        }
+        page = fill(sink, page, place)?;
+        sink.write_all(content.as_bytes())?;
     }
+    Ok(())
+}
+
+/// Writes the page behind its JSON.
+fn end<Sink: Write>(
+    sink: &mut Sink,
+    page: &str,
+    scripts: &[&str],
+    packed: impl FnOnce(&mut Sink) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut page = page.split_once(JSON).map_or("", |(_, behind)| behind);
+    if page.contains(PACKED) {
+        page = fill(sink, page, PACKED)?;
+        packed(sink)?;
+    }
+    page = fill(sink, page, "{{script}}")?;
+    sink.write_all(script(scripts).as_bytes())?;
     sink.write_all(page.as_bytes())
+}
+
+const JSON: &str = "{{json}}";
+const PACKED: &str = "{{packed}}";
+
+/// Writes what stands before a place; gives what stands behind it.
+fn fill<'page>(sink: &mut impl Write, page: &'page str, place: &str) -> io::Result<&'page str> {
+    let (before, behind) = page.split_once(place).unwrap_or((page, ""));
+    sink.write_all(before.as_bytes())?;
+    Ok(behind)
+}
+
+fn script(scripts: &[&str]) -> String {
+    format!("'use strict';\n(() => {{\n{}}})();\n", scripts.join("\n"))
+}
+
+/// JSON that is no markup: it has `<` only inside strings.
+struct Escaped<'sink, Sink>(&'sink mut Sink);
+
+impl<Sink: Write> Write for Escaped<'_, Sink> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for part in bytes.split_inclusive(|byte| *byte == b'<') {
+            match part.strip_suffix(b"<") {
+                Some(before) => {
+                    self.0.write_all(before)?;
+                    self.0.write_all(b"\\u003c")?;
+                }
+                None => self.0.write_all(part)?,
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// As a policy names a script or a style.

@@ -5,16 +5,22 @@
 //! a `group` is a lane and a label of a capture, a `thread` a thread id of a capture. `start` is the distance to the beginning
 //! before. `row` is the region's line within its lane, chosen so that no two regions of a line overlap.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, Write};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::captures::Captures;
 use crate::chrome::lane_name;
 use crate::facts::Exact;
-use crate::report::Region;
+use crate::names::name_of;
+use crate::report::newest::{Newest, Region};
+use crate::spill::Row;
 
+/// Lanes, and labels of them: what is known of each is in memory.
+const LANES_MAX: usize = 1 << 16;
+const GROUPS_MAX: usize = 1 << 18;
 /// Rows of a lane. In the last one regions may overlap.
 const ROWS_MAX: usize = 64;
 
@@ -24,7 +30,7 @@ const UNFINISHED: u64 = 4;
 
 /// How the columns are to be read.
 #[derive(Debug, Serialize)]
-pub struct Layout {
+pub struct Layout<'captures> {
     /// Regions.
     pub count: usize,
     /// The first beginning, which that column counts from.
@@ -32,7 +38,7 @@ pub struct Layout {
     /// Names and bytes.
     columns: Vec<(&'static str, usize)>,
     lanes: Vec<LaneRows>,
-    labels: Vec<String>,
+    labels: Labels<'captures>,
     /// Lane and label, by their places in these lists.
     groups: Vec<(u32, u32)>,
     threads: Vec<u32>,
@@ -45,6 +51,22 @@ struct LaneRows {
     lane: u32,
     name: String,
     rows: usize,
+}
+
+/// Labels of captures; written by their names.
+#[derive(Debug)]
+struct Labels<'captures> {
+    captures: &'captures Captures,
+    items: Vec<(u32, u32)>,
+}
+
+impl Serialize for Labels<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.items.iter().map(|&(capture, label_id)| {
+            let trace = &self.captures[capture as usize].trace;
+            name_of(trace, label_id)
+        }))
+    }
 }
 
 /// A list of what was seen, each once.
@@ -69,34 +91,84 @@ impl<T: Copy + Eq + std::hash::Hash> List<T> {
     }
 }
 
-/// Sorts and packs.
-pub fn pack(mut regions: Vec<Region>, captures: &Captures) -> (Layout, Vec<u8>) {
-    regions.sort_by_key(|region| (region.event.start_ns, Reverse(region.event.duration_ns)));
+/// A column in the making, in a temporary file without a name.
+struct Column {
+    name: &'static str,
+    bytes: usize,
+    file: BufWriter<File>,
+}
+
+impl Column {
+    fn new(name: &'static str) -> io::Result<Self> {
+        Ok(Self {
+            name,
+            bytes: 0,
+            file: BufWriter::new(tempfile::tempfile()?),
+        })
+    }
+
+    fn push(&mut self, value: u64) -> io::Result<()> {
+        let (varint, bytes) = varint(value);
+        self.bytes += bytes;
+        self.file.write_all(&varint[..bytes])
+    }
+}
+
+const COLUMNS: [&str; 11] = [
+    "start",
+    "duration",
+    "group",
+    "row",
+    "bytes",
+    "correlation",
+    "thread",
+    "flags",
+    "status",
+    "ring",
+    "sequence",
+];
+
+/// Sorts and packs the regions and those that were running into `sink`. None: they are of too many lanes and labels.
+pub fn pack<'captures>(
+    newest: &Newest,
+    open: &[Region],
+    captures: &'captures Captures,
+    sink: &mut impl Write,
+) -> io::Result<Option<Layout<'captures>>> {
     // Lanes in the order of captures and numbers, whichever began first.
-    let mut rows: BTreeMap<(u32, u32), Vec<u64>> = regions
-        .iter()
-        .map(|region| ((region.capture, region.event.lane), Vec::new()))
-        .collect();
+    let mut rows: BTreeMap<(u32, u32), Vec<u64>> = BTreeMap::new();
+    let mut lane_before = None;
+    let mut note_lane = |region: &Region| {
+        let lane = (region.capture, region.event.lane);
+        if lane_before != Some(lane) && rows.len() <= LANES_MAX {
+            rows.entry(lane).or_default();
+            lane_before = Some(lane);
+        }
+    };
+    let mut runs = newest.sorted(&mut note_lane)?;
+    let mut open = open.to_vec();
+    open.iter().for_each(&mut note_lane);
+    open.sort_by_key(Row::key);
+    runs.add(&open)?;
+    if rows.len() > LANES_MAX {
+        return Ok(None);
+    }
     let lane_places: HashMap<(u32, u32), u32> = rows.keys().copied().zip(0..).collect();
     let (mut labels, mut groups, mut threads) = (List::new(), List::new(), List::new());
-    let base_ns = regions.first().map_or(0, |region| region.event.start_ns);
-    let mut before_ns = base_ns;
-    let mut columns = [
-        "start",
-        "duration",
-        "group",
-        "row",
-        "bytes",
-        "correlation",
-        "thread",
-        "flags",
-        "status",
-        "ring",
-        "sequence",
-    ]
-    .map(|name| (name, Vec::new()));
-    for region in &regions {
+    let mut columns = COLUMNS
+        .map(Column::new)
+        .into_iter()
+        .collect::<io::Result<Vec<Column>>>()?;
+    let (mut count, mut base_ns, mut before_ns) = (0, 0, 0);
+    runs.merge(|region: Region| {
+        if groups.items.len() > GROUPS_MAX {
+            return Ok(());
+        }
         let event = &region.event;
+        if count == 0 {
+            (base_ns, before_ns) = (event.start_ns, event.start_ns);
+        }
+        count += 1;
         let lane = (region.capture, event.lane);
         let label = labels.place((region.capture, event.label_id));
         let of_lane = rows.entry(lane).or_default();
@@ -119,17 +191,23 @@ pub fn pack(mut regions: Vec<Region>, captures: &Captures) -> (Layout, Vec<u8>) 
             event.sequence,
         ];
         before_ns = event.start_ns;
-        for ((_, column), value) in columns.iter_mut().zip(values) {
-            push_varint(column, value);
-        }
+        let mut places = columns.iter_mut().zip(values);
+        places.try_for_each(|(column, value)| column.push(value))
+    })?;
+    if groups.items.len() > GROUPS_MAX {
+        return Ok(None);
     }
-    let layout = Layout {
-        count: regions.len(),
+    let mut sizes = Vec::with_capacity(columns.len());
+    for column in columns {
+        sizes.push((column.name, column.bytes));
+        let mut file = column.file.into_inner()?;
+        file.rewind()?;
+        io::copy(&mut file, sink)?;
+    }
+    Ok(Some(Layout {
+        count,
         base_ns: Exact(base_ns),
-        columns: columns
-            .iter()
-            .map(|(name, column)| (*name, column.len()))
-            .collect(),
+        columns: sizes,
         lanes: rows
             .iter()
             .map(|(&(capture, lane), rows)| LaneRows {
@@ -139,18 +217,13 @@ pub fn pack(mut regions: Vec<Region>, captures: &Captures) -> (Layout, Vec<u8>) 
                 rows: rows.len(),
             })
             .collect(),
-        labels: labels
-            .items
-            .iter()
-            .map(|&(capture, label_id)| {
-                let trace = &captures[capture as usize].trace;
-                trace.name(label_id).into_owned()
-            })
-            .collect(),
+        labels: Labels {
+            captures,
+            items: labels.items,
+        },
         groups: groups.items,
         threads: threads.items,
-    };
-    (layout, columns.map(|(_, column)| column).concat())
+    }))
 }
 
 /// The first row that is free from the region's beginning on. `rows` are the ends of what they hold.
@@ -168,12 +241,17 @@ fn row(rows: &mut Vec<u64>, start_ns: u64, end_ns: u64) -> usize {
     index
 }
 
-fn push_varint(bytes: &mut Vec<u8>, mut value: u64) {
+/// The bytes of a number, and how many they are.
+fn varint(mut value: u64) -> ([u8; 10], usize) {
+    let mut bytes = [0; 10];
+    let mut count = 0;
     while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
+        bytes[count] = value as u8 | 0x80;
         value >>= 7;
+        count += 1;
     }
-    bytes.push(value as u8);
+    bytes[count] = value as u8;
+    (bytes, count + 1)
 }
 
 #[cfg(test)]
@@ -183,9 +261,8 @@ mod tests {
     #[test]
     fn varints() {
         let packed = |value| {
-            let mut bytes = Vec::new();
-            push_varint(&mut bytes, value);
-            bytes
+            let (bytes, count) = varint(value);
+            bytes[..count].to_vec()
         };
         assert_eq!(packed(0), [0]);
         assert_eq!(packed(127), [127]);

@@ -28,6 +28,7 @@ function endingHead(capture) {
     element('p', { class: `ending ${capture.ending === 'writer-died' ? 'bad' : 'good'}` }, `${words[capture.ending]}${when}, ${after} after it began`),
     element('p', {}, printable(`${capture.program || 'unnamed program'}, process ${capture.pid} on ${capture.host || 'an unnamed host'}${attributes}`)),
     element('p', {}, `${plural(count, 'region')}, ${grouped(failed)} failed, ${grouped(unfinished)} unfinished, over ${shortTime(capture.span_ns)}${busy === null ? '' : `, at least one running ${percent(busy)} of it`}`),
+    ...(capture.filtered_out ? [element('p', {}, `The filter left out ${plural(capture.filtered_out[0], 'event')} and ${plural(capture.filtered_out[1], 'open region')}.`)] : []),
   ];
 }
 
@@ -39,6 +40,13 @@ function regionRows(regions, when, find) {
       Number(region.correlation_id) ? String(region.correlation_id) : '', region.failed ? `failed: ${region.status}` : '', find(region),
     ],
   }));
+}
+
+/** The identity of the account, in the words of the summary. */
+function accountText(account) {
+  const more = [[account.skipped, 'of an unknown kind'], [account.in_flight, 'being written'], [account.overtaken, 'overtaken'], [account.not_read ?? 0, 'not read']];
+  const sum = more.filter(([count]) => Number(count)).map(([count, what]) => ` + ${grouped(count)} ${what}`).join('');
+  return `${grouped(account.claimed)} claimed = ${grouped(account.recovered)} recovered + ${grouped(account.overwritten)} overwritten + ${grouped(account.torn)} torn${sum}`;
 }
 
 /** The sections of a capture. `find` makes the button that leads to a region on the timeline. */
@@ -90,7 +98,7 @@ function sections(capture, find) {
     title('Slowest'),
     table(regionHeads('Began'), regionRows(capture.slowest, (region) => shortTime(region.start_ns), find)),
     title('What is missing'),
-    element('p', {}, `${grouped(account.claimed)} claimed = ${grouped(account.recovered)} recovered + ${grouped(account.overwritten)} overwritten + ${grouped(account.torn)} torn + ${grouped(account.skipped)} of an unknown kind + ${grouped(account.in_flight)} being written + ${grouped(account.overtaken)} overtaken`),
+    element('p', {}, accountText(account)),
     element('p', {}, !isComplete(capture) ? `Complete for all that ended after ${shortTime(since)}: the last ${shortTime(Number(capture.last_ns) - since)} of ${shortTime(capture.span_ns)}.` : 'Complete from the start: nothing was overwritten.'),
     element('p', lost.length ? { class: 'bad' } : {}, lost.length ? `Losses: ${lost.join('; ')}.` : 'No other losses.'),
     ...capture.damages.map((damage) => element('p', { class: 'bad' }, printable(`At offset ${damage.offset}: ${damage.what}`))),
