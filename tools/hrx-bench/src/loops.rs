@@ -16,7 +16,16 @@ pub enum Load {
     Clocked,
     /// A region of 10 µs that dirties the caches. Half of them, drawn at random, are recorded; the cost is the typical time of a record and the first
     /// microsecond of the next region, less that of such a microsecond alone.
-    Cold,
+    Cold(Dirt),
+}
+
+/// How a region dirties 32 MiB, 10 µs at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dirt {
+    /// Line after line, as a copy does: the caches are full of it.
+    Caches,
+    /// A line of each page, in an order that no prefetcher guesses: the processor forgets where pages lie, too.
+    CachesAndPages,
 }
 
 /// `threads` record `events` each, at once; the sample is their mean.
@@ -31,7 +40,7 @@ pub fn run<C: Contender>(contender: &C, load: Load, threads: usize, events: u64)
                     match load {
                         Load::Bare => bare(contender, &mut thread, barrier, events),
                         Load::Clocked => clocked(contender, &mut thread, barrier, events),
-                        Load::Cold => cold(contender, &mut thread, barrier, events),
+                        Load::Cold(dirt) => cold(contender, &mut thread, barrier, events, dirt),
                     }
                 })
             })
@@ -100,9 +109,10 @@ fn cold<C: Contender>(
     thread: &mut C::Thread<'_>,
     barrier: &Barrier,
     events: u64,
+    dirt: Dirt,
 ) -> Sample {
     let inputs = inputs();
-    let mut work = Work::new();
+    let mut work = Work::new(dirt);
     let mut timed_ns = [Vec::new(), Vec::new()];
     barrier.wait();
     let first = Instant::now();
@@ -144,40 +154,48 @@ fn middle(mut values: Vec<u32>) -> f64 {
     half.iter().copied().map(f64::from).sum::<f64>() / half.len() as f64
 }
 
-/// What a region does to the caches: it writes to hundreds of lines of a buffer much larger than the private caches, in an order that no prefetcher guesses.
+/// What a region does to the caches: it writes to lines of a buffer much larger than the private ones.
 struct Work {
     words: Vec<u64>,
     at: usize,
+    stride_lines: usize,
+    /// As many as take 10 µs.
     lines: usize,
 }
 
 impl Work {
     const REGION: Duration = Duration::from_micros(10);
     const WORDS: usize = 1 << 22;
-    /// Odd, so that every line has its turn.
-    const STRIDE_LINES: usize = 8_191;
 
-    fn new() -> Self {
-        static LINES: OnceLock<usize> = OnceLock::new();
+    fn new(dirt: Dirt) -> Self {
+        // The same for all contenders of a run.
+        static LINES: [OnceLock<usize>; 2] = [const { OnceLock::new() }; 2];
+        let (lines, stride_lines) = match dirt {
+            Dirt::Caches => (&LINES[0], 1),
+            // Odd, so that every line has its turn.
+            Dirt::CachesAndPages => (&LINES[1], 8_191),
+        };
         let mut work = Self {
             words: vec![1; Self::WORDS],
             at: 0,
+            stride_lines,
             lines: 0,
         };
-        work.lines = *LINES.get_or_init(|| {
+        work.lines = *lines.get_or_init(|| {
             const LINES: usize = 1 << 16;
-            work.touch(LINES);
-            let start = Instant::now();
-            work.touch(LINES);
-            let line_ns = start.elapsed().as_nanos() as f64 / LINES as f64;
-            (Self::REGION.as_nanos() as f64 / line_ns) as usize
+            let line_ns = (0..10).map(|_| {
+                let start = Instant::now();
+                work.touch(LINES);
+                start.elapsed().as_nanos() as f64 / LINES as f64
+            });
+            (Self::REGION.as_nanos() as f64 / line_ns.fold(f64::INFINITY, f64::min)) as usize
         });
         work
     }
 
     fn touch(&mut self, lines: usize) {
         for _ in 0..lines {
-            self.at = (self.at + Self::STRIDE_LINES * 8) % Self::WORDS;
+            self.at = (self.at + self.stride_lines * 8) % Self::WORDS;
             self.words[self.at] = self.words[self.at].wrapping_mul(3);
         }
         black_box(&mut self.words);

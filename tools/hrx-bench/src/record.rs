@@ -20,7 +20,7 @@ use crate::convert::{Converter, fill};
 use crate::follower::{Converting, read_without_pause};
 use crate::harness::{Case, Plan, interleave};
 use crate::instructions::Counted;
-use crate::loops::{Load, run};
+use crate::loops::{Dirt, Load, run};
 use crate::report::{Column, Row, Table, Unit, column};
 use crate::statistics::{median, minimum, ratio};
 
@@ -70,11 +70,16 @@ const SITUATIONS: &[Situation] = &[
         cases: |setup, _| clocked(setup),
     },
     Situation {
-        title: "cold, 1 thread, ring in cache",
-        note: "between regions of 10 µs that dirty 32 MiB, see loops.rs; everybody new in each round, for much depends on where its pages lie",
-        // A difference of two figures that are much larger.
-        patience: 5,
-        cases: |setup, _| Ok(cold(setup)),
+        title: "cold caches, 1 thread, ring in cache",
+        note: "between regions of 10 µs that write through 32 MiB, see loops.rs; everybody new in each round, for much depends on where its pages lie",
+        patience: COLD_PATIENCE,
+        cases: |setup, _| Ok(cold(setup, Dirt::Caches)),
+    },
+    Situation {
+        title: "cold caches and page tables, 1 thread, ring in cache",
+        note: "the regions write to a line of each page of 32 MiB",
+        patience: COLD_PATIENCE,
+        cases: |setup, _| Ok(cold(setup, Dirt::CachesAndPages)),
     },
     Situation {
         title: "beside others at work, 1 thread, bare loop",
@@ -84,6 +89,9 @@ const SITUATIONS: &[Situation] = &[
         cases: |setup, _| beside_others(setup),
     },
 ];
+
+/// A difference of two figures that are much larger.
+const COLD_PATIENCE: u32 = 5;
 
 const STORES: &str = "64-byte stores (the limit)";
 
@@ -240,9 +248,9 @@ fn large(setup: &Setup) -> Result<Vec<Case<'_>>> {
     Ok(group.cases)
 }
 
-fn cold(setup: &Setup) -> Vec<Case<'_>> {
+fn cold(setup: &Setup, dirt: Dirt) -> Vec<Case<'_>> {
     let mut group = Group {
-        load: Load::Cold,
+        load: Load::Cold(dirt),
         threads: 1,
         cases: Vec::new(),
     };
