@@ -69,7 +69,7 @@ impl Mapping {
 }
 
 /// Lines of a mapping that they keep alive.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Lines {
     first: NonNull<Line>,
     count: usize,

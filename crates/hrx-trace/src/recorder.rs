@@ -57,7 +57,7 @@ pub struct Recorder {
     pub(crate) file: File,
 }
 
-/// One ring, on a line of its own: `lap_start` changes once a lap.
+/// Where one ring is, on a line of its own: `lap_start` changes once a lap.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct Ring {
@@ -80,6 +80,16 @@ const WORD_OPEN_REFUSED: usize = 4;
 pub(crate) const WORD_LABELS_REFUSED: usize = 5;
 
 impl Ring {
+    /// The same ring, known to somebody who keeps his own account of its laps.
+    pub(crate) fn again(&self) -> Self {
+        Self {
+            control: self.control.clone(),
+            slots: self.slots.clone(),
+            salt: self.salt,
+            lap_start: AtomicU64::new(self.lap_start.load(Ordering::Relaxed)),
+        }
+    }
+
     /// The slot of the ticket `ticket`: `ticket % capacity`, with a division only when a lap begins.
     ///
     /// Any `lap_start` is a multiple of the capacity, so whatever value is seen here, a difference below the capacity is the remainder.
@@ -131,7 +141,7 @@ impl Recorder {
     pub fn record(&self, start: Instant, elapsed: Duration, event: Event) {
         let thread = thread::current(self.process);
         if let Some(record) = self.measured(start, elapsed, event, thread.id) {
-            self.write(self.ring_of(thread), record, slot::claim);
+            self.write(self.ring(self.ring_of(thread)), record, slot::claim);
         }
     }
 
@@ -260,7 +270,7 @@ impl Recorder {
     }
 
     #[inline]
-    fn ring(&self, index: usize) -> &Ring {
+    pub(crate) fn ring(&self, index: usize) -> &Ring {
         match index.checked_sub(1) {
             None => &self.first_ring,
             Some(other) => &self.other_rings[other],
@@ -293,8 +303,7 @@ impl Recorder {
 
     /// Takes a ticket of `ring` by `claim`, completes `record` with it, and writes it.
     #[inline(always)]
-    pub(crate) fn write(&self, ring: usize, record: Record, claim: impl Fn(&AtomicU64) -> u64) {
-        let ring = self.ring(ring);
+    pub(crate) fn write(&self, ring: &Ring, record: Record, claim: impl Fn(&AtomicU64) -> u64) {
         let [_, others @ ..]: [u64; 8] = bytemuck::cast(record);
         let claimed = ring.claimed();
         let record = self
@@ -354,7 +363,7 @@ impl Destination for Recorder {
 
     #[inline(always)]
     fn write(&self, ring: usize, record: Record) {
-        self.write(ring, record, slot::claim);
+        self.write(self.ring(ring), record, slot::claim);
     }
 }
 
