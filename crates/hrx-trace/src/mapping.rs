@@ -29,7 +29,7 @@ impl Mapping {
         MmapRaw::map_raw(file).map(Self).map(Arc::new)
     }
 
-    /// Makes every page present and writable now, so that no store faults later. Costs about 0.25 s a GiB.
+    /// Makes every page present and writable now, so that no store faults later. Costs 0.2 to 0.4 s a GiB.
     pub fn populate(self: &Arc<Self>) -> io::Result<()> {
         match self.0.advise(Advice::PopulateWrite) {
             // EINVAL: the kernel is older than 5.14. A store to each page does the same, one fault at a time; nothing is in the file yet but zeroes.

@@ -68,7 +68,8 @@ impl Options {
 
     /// Whether all pages are made present at creation, so that no `record` takes a page fault. True unless asked otherwise.
     ///
-    /// Costs about 0.25 s and its memory for a GiB. Without it, creation takes no time and the first lap a fault for each 64 events.
+    /// Costs 0.2 to 0.4 s and its memory for a GiB. Without it, creation is faster and the first lap takes a fault of 2 to 3 µs for each 64 events.
+    /// `hrx-bench tail` measures both.
     #[must_use]
     pub fn populate(mut self, populate: bool) -> Self {
         self.populate = populate;
