@@ -106,7 +106,7 @@ impl Ring {
     }
 
     #[inline]
-    fn claimed(&self) -> &AtomicU64 {
+    pub(crate) fn claimed(&self) -> &AtomicU64 {
         &self.control.get(0)[0]
     }
 }
@@ -141,7 +141,7 @@ impl Recorder {
     pub fn record(&self, start: Instant, elapsed: Duration, event: Event) {
         let thread = thread::current(self.process);
         if let Some(record) = self.measured(start, elapsed, event, thread.id) {
-            self.write(self.ring(self.ring_of(thread)), record, slot::claim);
+            self.write(self.ring(self.ring_of(thread)), true, record, slot::claim);
         }
     }
 
@@ -301,9 +301,15 @@ impl Recorder {
         slot::clear(&self.own_rings[ring - self.shared_rings as usize]);
     }
 
-    /// Takes a ticket of `ring` by `claim`, completes `record` with it, and writes it.
+    /// Takes a ticket of `ring` by `claim`, completes `record` with it, and writes it. `shared`: other threads may write to that ring.
     #[inline(always)]
-    pub(crate) fn write(&self, ring: &Ring, record: Record, claim: impl Fn(&AtomicU64) -> u64) {
+    pub(crate) fn write(
+        &self,
+        ring: &Ring,
+        shared: bool,
+        record: Record,
+        claim: impl Fn(&AtomicU64) -> u64,
+    ) {
         let [_, others @ ..]: [u64; 8] = bytemuck::cast(record);
         let claimed = ring.claimed();
         let record = self
@@ -311,7 +317,7 @@ impl Recorder {
             .seal(ring.salt, || claim(claimed).wrapping_add(1), others);
         let [sequence, ..] = record;
         let slot = ring.slots.get(ring.slot_of(sequence.wrapping_sub(1)));
-        if !slot::overtaken(slot, sequence, claimed) {
+        if !(shared && slot::overtaken(slot, sequence, claimed)) {
             slot::publish(slot, &record);
         }
     }
@@ -363,7 +369,7 @@ impl Destination for Recorder {
 
     #[inline(always)]
     fn write(&self, ring: usize, record: Record) {
-        self.write(self.ring(ring), record, slot::claim);
+        self.write(self.ring(ring), true, record, slot::claim);
     }
 }
 

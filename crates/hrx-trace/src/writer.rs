@@ -1,8 +1,10 @@
 //! A thread's own way into a recorder: a ring that no other thread writes to, so that no locked instruction is needed to take a ticket.
 
+use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use hrx_trace_format::Record;
@@ -47,8 +49,8 @@ pub struct Writer<R: Deref<Target = Recorder>> {
     index: usize,
     /// That ring, here on the thread's stack: an event touches a page less.
     ring: Ring,
-    /// Whether the ring is its own.
-    owned: bool,
+    /// If the ring is its own: its next ticket. So all that an event does with the file is to store.
+    next: Option<Cell<u64>>,
     /// Neither Send nor Sync: one thread, one ring.
     _thread: PhantomData<*const ()>,
 }
@@ -66,13 +68,14 @@ impl<R: Deref<Target = Recorder>> Writer<R> {
     #[must_use]
     pub fn new(recorder: R) -> Self {
         let thread = thread::current(recorder.process);
-        let owned = recorder.take_ring();
-        let index = owned.unwrap_or_else(|| recorder.ring_of(thread));
+        let own = recorder.take_ring();
+        let index = own.unwrap_or_else(|| recorder.ring_of(thread));
+        let ring = recorder.ring(index).again();
         Self {
             thread,
             index,
-            ring: recorder.ring(index).again(),
-            owned: owned.is_some(),
+            next: own.map(|_| Cell::new(ring.claimed().load(Ordering::Relaxed))),
+            ring,
             recorder,
             _thread: PhantomData,
         }
@@ -81,7 +84,7 @@ impl<R: Deref<Target = Recorder>> Writer<R> {
     /// Whether it has a ring of its own. If not, more writers are there than [`crate::Options::writers`] has asked rings for.
     #[must_use]
     pub fn has_own_ring(&self) -> bool {
-        self.owned
+        self.next.is_some()
     }
 
     /// As [`Recorder::record`].
@@ -115,19 +118,21 @@ impl<R: Deref<Target = Recorder>> region::Destination for Writer<R> {
 
     #[inline(always)]
     fn write(&self, _: usize, record: Record) {
-        self.recorder.write(&self.ring, record, |claimed| {
-            if self.owned {
-                slot::claim_own(claimed)
-            } else {
-                slot::claim(claimed)
-            }
+        let Some(next) = &self.next else {
+            return self.recorder.write(&self.ring, true, record, slot::claim);
+        };
+        self.recorder.write(&self.ring, false, record, |claimed| {
+            let ticket = next.get();
+            next.set(ticket.wrapping_add(1));
+            slot::claim_own(claimed, ticket);
+            ticket
         });
     }
 }
 
 impl<R: Deref<Target = Recorder>> Drop for Writer<R> {
     fn drop(&mut self) {
-        if self.owned {
+        if self.has_own_ring() {
             self.recorder.give_ring_back(self.index);
         }
     }
@@ -138,7 +143,7 @@ impl<R: Deref<Target = Recorder>> fmt::Debug for Writer<R> {
         formatter
             .debug_struct("Writer")
             .field("ring", &self.index)
-            .field("owned", &self.owned)
+            .field("next", &self.next)
             .finish_non_exhaustive()
     }
 }

@@ -141,7 +141,8 @@ fn own_tickets_are_unique() {
     let claimed = Arc::new(AtomicU64::new(0));
     let hold = |ring: &[AtomicU64; 1], claimed: &AtomicU64| {
         slot::take(ring).then(|| {
-            let ticket = slot::claim_own(claimed);
+            let ticket = claimed.load(Ordering::Relaxed);
+            slot::claim_own(claimed, ticket);
             slot::clear(ring);
             ticket
         })
