@@ -26,39 +26,35 @@ fn write(folder: &Path, captures: u32, labels: u64) {
     }
 }
 
-/// In 128 MiB, binary, stacks and all.
-fn assert_small(folder: &Path, options: &str) {
-    let script = format!("ulimit -v 131072; exec \"$0\" {options} .");
-    let output = Command::new("sh")
-        .args(["-c", &script, env!("CARGO_BIN_EXE_hrx-convert")])
-        .current_dir(folder)
-        // Else each thread reserves 64 MiB that it does not use.
-        .env("MALLOC_ARENA_MAX", "1")
-        .stdout(Stdio::null())
-        .output()
-        .expect("a shell");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{options}: {said}");
+/// A summary and a page of such captures, in 128 MiB: binary, stacks and all.
+fn assert_small(captures: u32, labels: u64) {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), captures, labels);
+    for options in ["--summary", "-o x.html"] {
+        let script = format!("ulimit -v 131072; exec \"$0\" {options} .");
+        let output = Command::new("sh")
+            .args(["-c", &script, env!("CARGO_BIN_EXE_hrx-convert")])
+            .current_dir(&folder)
+            // Else each thread reserves 64 MiB that it does not use.
+            .env("MALLOC_ARENA_MAX", "1")
+            .stdout(Stdio::null())
+            .output()
+            .expect("a shell");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{options}: {said}");
+    }
 }
 
 /// The bug: what is said of each label of each capture was held until the last capture had been read. 500 captures of 1,000 labels took
 /// 261 MiB with `--summary`, and 810 MiB as a page. Found by measuring all answers on them.
 #[test]
 fn what_is_said_of_many_captures_is_not_held() {
-    let folder = tempfile::tempdir().expect("a folder");
-    write(folder.path(), 6, 100);
-    for options in ["--summary", "-o x.html"] {
-        assert_small(folder.path(), options);
-    }
+    assert_small(6, 100);
 }
 
 /// The bug: each label had a histogram, of 80 KiB where durations reach a second, and the regions of a page's timeline were in memory several
 /// times: a capture of 10,000,000 regions of 1,024 labels took 146 MiB with `--summary`, and 352 MiB as a page.
 #[test]
 fn neither_are_all_durations_and_regions_of_one() {
-    let folder = tempfile::tempdir().expect("a folder");
-    write(folder.path(), 1, 600);
-    for options in ["--summary", "-o x.html"] {
-        assert_small(folder.path(), options);
-    }
+    assert_small(1, 600);
 }
