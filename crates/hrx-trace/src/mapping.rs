@@ -1,4 +1,4 @@
-//! The only `unsafe` of the project: a file mapped into memory, seen as cache lines of atomic words; and the gate that closes in a forked child.
+//! The only `unsafe` of this crate: a file mapped into memory, seen as cache lines of atomic words; and the gate that closes in a forked child.
 //!
 //! What makes it sound, once for all: the mapping is shared with other processes, so it is never seen through anything but atomics; the file
 //! never shrinks by our hand (if somebody else truncates it, the kernel answers a store with SIGBUS, which no library can turn into an error); and

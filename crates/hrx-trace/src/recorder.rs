@@ -141,7 +141,7 @@ impl Recorder {
     pub fn record(&self, start: Instant, elapsed: Duration, event: Event) {
         let thread = thread::current(self.process);
         if let Some(record) = self.measured(start, elapsed, event, thread.id) {
-            self.write(self.ring(self.ring_of(thread)), true, record, slot::claim);
+            Destination::write(self, self.ring_of(thread), record);
         }
     }
 
@@ -303,7 +303,7 @@ impl Recorder {
 
     /// Takes a ticket of `ring` by `claim`, completes `record` with it, and writes it. `shared`: other threads may write to that ring.
     #[inline(always)]
-    pub(crate) fn write(
+    pub(crate) fn write_to(
         &self,
         ring: &Ring,
         shared: bool,
@@ -369,7 +369,7 @@ impl Destination for Recorder {
 
     #[inline(always)]
     fn write(&self, ring: usize, record: Record) {
-        self.write(self.ring(ring), true, record, slot::claim);
+        self.write_to(self.ring(ring), true, record, slot::claim);
     }
 }
 

@@ -11,7 +11,7 @@ use hrx_trace_format::Record;
 
 use crate::event::Event;
 use crate::recorder::{Recorder, Ring};
-use crate::region::{self, Region};
+use crate::region::{Destination, Region};
 use crate::slot;
 use crate::thread::{self, Thread};
 
@@ -47,12 +47,19 @@ pub struct Writer<R: Deref<Target = Recorder>> {
     recorder: R,
     thread: Thread,
     index: usize,
-    /// That ring, here on the thread's stack: an event touches a page less.
-    ring: Ring,
-    /// If the ring is its own: its next ticket. So all that an event does with the file is to store.
-    next: Option<Cell<u64>>,
+    /// None: that ring is one that threads share.
+    own: Option<Own>,
     /// Neither Send nor Sync: one thread, one ring.
     _thread: PhantomData<*const ()>,
+}
+
+/// A ring of one's own.
+#[derive(Debug)]
+struct Own {
+    /// Here on the thread's stack: an event touches a page less.
+    ring: Ring,
+    /// Its next ticket: so all that an event does with the file is to store.
+    next: Cell<u64>,
 }
 
 impl Recorder {
@@ -68,14 +75,15 @@ impl<R: Deref<Target = Recorder>> Writer<R> {
     #[must_use]
     pub fn new(recorder: R) -> Self {
         let thread = thread::current(recorder.process);
-        let own = recorder.take_ring();
-        let index = own.unwrap_or_else(|| recorder.ring_of(thread));
-        let ring = recorder.ring(index).again();
+        let taken = recorder.take_ring();
         Self {
             thread,
-            index,
-            next: own.map(|_| Cell::new(ring.claimed().load(Ordering::Relaxed))),
-            ring,
+            index: taken.unwrap_or_else(|| recorder.ring_of(thread)),
+            own: taken.map(|index| {
+                let ring = recorder.ring(index).again();
+                let next = Cell::new(ring.claimed().load(Ordering::Relaxed));
+                Own { ring, next }
+            }),
             recorder,
             _thread: PhantomData,
         }
@@ -84,7 +92,7 @@ impl<R: Deref<Target = Recorder>> Writer<R> {
     /// Whether it has a ring of its own. If not, more writers are there than [`crate::Options::writers`] has asked rings for.
     #[must_use]
     pub fn has_own_ring(&self) -> bool {
-        self.next.is_some()
+        self.own.is_some()
     }
 
     /// As [`Recorder::record`].
@@ -94,7 +102,7 @@ impl<R: Deref<Target = Recorder>> Writer<R> {
             .recorder
             .measured(start, elapsed, event, self.thread.id);
         if let Some(record) = measured {
-            region::Destination::write(self, self.index, record);
+            self.write(self.index, record);
         }
     }
 
@@ -105,7 +113,7 @@ impl<R: Deref<Target = Recorder>> Writer<R> {
     }
 }
 
-impl<R: Deref<Target = Recorder>> region::Destination for Writer<R> {
+impl<R: Deref<Target = Recorder>> Destination for Writer<R> {
     #[inline]
     fn recorder(&self) -> &Recorder {
         &self.recorder
@@ -117,11 +125,11 @@ impl<R: Deref<Target = Recorder>> region::Destination for Writer<R> {
     }
 
     #[inline(always)]
-    fn write(&self, _: usize, record: Record) {
-        let Some(next) = &self.next else {
-            return self.recorder.write(&self.ring, true, record, slot::claim);
+    fn write(&self, index: usize, record: Record) {
+        let Some(Own { ring, next }) = &self.own else {
+            return Destination::write(&*self.recorder, index, record);
         };
-        self.recorder.write(&self.ring, false, record, |claimed| {
+        self.recorder.write_to(ring, false, record, |claimed| {
             let ticket = next.get();
             next.set(ticket.wrapping_add(1));
             slot::claim_own(claimed, ticket);
@@ -142,8 +150,8 @@ impl<R: Deref<Target = Recorder>> fmt::Debug for Writer<R> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Writer")
-            .field("ring", &self.index)
-            .field("next", &self.next)
+            .field("index", &self.index)
+            .field("own", &self.own)
             .finish_non_exhaustive()
     }
 }
