@@ -402,7 +402,7 @@ fn what_a_filter_leaves_out_is_said() {
             ),
             (
                 9.5.into(),
-                "end: here the window ends, not the capture (host-observed)".into()
+                "end: the window ends here, before the capture does (host-observed)".into()
             ),
         ]
     );
