@@ -49,6 +49,8 @@ const PAGE: Template = Template {
     scripts: &[
         include_str!("words.js"),
         include_str!("data.js"),
+        include_str!("view.js"),
+        include_str!("drawing.js"),
         include_str!("timeline.js"),
         include_str!("charts.js"),
         include_str!("tables.js"),
