@@ -17,7 +17,7 @@ use crate::figures::facts::Merged;
 use crate::input::captures::{Capture, Captures};
 use crate::input::conversion::{Followed, Outcome, Writer};
 use crate::input::labels::name_of;
-use crate::text::names::{Names, lane_name, plain};
+use crate::text::names::{Names, lane_name};
 
 const BUFFER_BYTES: usize = 256 << 10;
 /// The measurement, in one word for each row.
@@ -132,7 +132,7 @@ struct LabelCells {
 impl LabelCells {
     fn new() -> Self {
         Self {
-            names: Names::new(plain),
+            names: Names::new(push_name),
             name: Vec::new(),
         }
     }
@@ -142,6 +142,10 @@ impl LabelCells {
         self.names.push(&mut self.name, capture, label_id);
         String::from_utf8_lossy(&self.name)
     }
+}
+
+fn push_name(capture: &Capture, label_id: u32, cell: &mut Vec<u8>) {
+    cell.extend_from_slice(name_of(&capture.trace, label_id).as_bytes());
 }
 
 /// Writes one object a line: {"kind":"region", …} for each region, then {"kind":"account", …}.

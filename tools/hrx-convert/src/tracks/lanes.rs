@@ -22,9 +22,6 @@ use crate::tracks::tids::Tids;
 
 /// The latest time that is shown: 2^62 ns, 146 years. Perfetto stores times in an i64.
 pub const SHOWN_NS_MAX: u64 = 1 << 62;
-/// The latest time that is exact in a viewer: 2^42 µs, 50.9 days. A viewer reads microseconds as a double, which is less than half a nanosecond off up
-/// to 2^43 µs. But it then computes nanoseconds as a double, which resolves only halves up to 2^52 ns: a time 0.3 off becomes 0.5 off, and is rounded up.
-const EXACT_NS_MAX: u64 = (1 << 42) * 1_000;
 /// Outermost regions that a near track remembers one by one.
 const TOPS_MAX: usize = 256;
 /// Tracks of a lane that are tried one by one.
@@ -41,14 +38,14 @@ struct Extent {
 impl Extent {
     /// The extent, widened by as much as a viewer's rounding may move its borders, and the further margin by which it has to lie around
     /// other regions.
-    fn new(start_ns: u64, end_ns: Option<u64>, time_unit: TimeUnit) -> (Self, u64) {
+    fn new(start_ns: u64, end_ns: Option<u64>, exact_ns_max: u64) -> (Self, u64) {
         let start_ns = start_ns.min(SHOWN_NS_MAX);
         let end_ns = end_ns.map(|end_ns| end_ns.clamp(start_ns, SHOWN_NS_MAX));
         let latest_ns = end_ns.unwrap_or(start_ns);
         // A double is off by up to 2^-53 of its value, and start and duration are each rounded twice, in µs and in ns. This is several times that.
-        let blur = match time_unit {
-            TimeUnit::Microseconds if latest_ns > EXACT_NS_MAX => latest_ns >> 50,
-            _ => 0,
+        let blur = match latest_ns > exact_ns_max {
+            true => latest_ns >> 50,
+            false => 0,
         };
         let (start, end) = match end_ns {
             Some(end_ns) if end_ns == start_ns => (2 * start_ns, 2 * start_ns + 2),
@@ -58,15 +55,6 @@ impl Extent {
         let start = start.saturating_sub(blur);
         (Self { start, end }, 2 * blur)
     }
-}
-
-/// The unit in which an output writes times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimeUnit {
-    /// With decimals; viewers read them as doubles.
-    Microseconds,
-    /// Whole.
-    Nanoseconds,
 }
 
 /// The outermost regions of a track: disjoint, in order.
@@ -206,16 +194,17 @@ pub struct Lanes {
     lanes: ByLane<LaneTracks>,
     tids: Tids,
     tracks: usize,
-    time_unit: TimeUnit,
+    exact_ns_max: u64,
 }
 
 impl Lanes {
-    pub fn new(time_unit: TimeUnit) -> Self {
+    /// `exact_ns_max`: the latest time that viewers get exactly. Later ones they round as doubles.
+    pub fn new(exact_ns_max: u64) -> Self {
         Self {
             lanes: ByLane::default(),
             tids: Tids::new(),
             tracks: 0,
-            time_unit,
+            exact_ns_max,
         }
     }
 
@@ -223,7 +212,7 @@ impl Lanes {
     /// lies inside it.
     #[inline]
     pub fn place(&mut self, lane: u32, start_ns: u64, end_ns: Option<u64>) -> Place {
-        let (extent, margin) = Extent::new(start_ns, end_ns, self.time_unit);
+        let (extent, margin) = Extent::new(start_ns, end_ns, self.exact_ns_max);
         let lane_tracks = self.lanes.get_or_insert_with(lane, LaneTracks::default);
         let sub_lane = lane_tracks.place(extent, margin);
         let is_new = sub_lane == lane_tracks.tracks.len();
@@ -247,6 +236,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// That of microseconds as doubles.
+    const EXACT_NS_MAX: u64 = (1 << 42) * 1_000;
+
     /// A region's beginning and end.
     type Span = (u64, Option<u64>);
 
@@ -268,7 +260,7 @@ mod tests {
     }
 
     fn place_all(regions: &[Span]) -> Vec<Place> {
-        let mut lanes = Lanes::new(TimeUnit::Microseconds);
+        let mut lanes = Lanes::new(EXACT_NS_MAX);
         regions
             .iter()
             .map(|(start, end)| lanes.place(1, *start, *end))
@@ -410,7 +402,7 @@ mod tests {
 
     #[test]
     fn one_by_one_stays_on_one_track_in_bounded_memory() {
-        let mut lanes = Lanes::new(TimeUnit::Microseconds);
+        let mut lanes = Lanes::new(EXACT_NS_MAX);
         for index in 0..100_000 {
             let place = lanes.place(3, index * 10, Some(index * 10 + 10));
             assert_eq!((place.tid, place.sub_lane), (4, 0));

@@ -39,10 +39,14 @@ use crate::text::names::Names;
 use crate::tracks::copy_rates::CopyRates;
 use crate::tracks::extras::Extras;
 use crate::tracks::flows::FlowEnd;
-use crate::tracks::lanes::{Lanes, Place, SHOWN_NS_MAX, TimeUnit};
+use crate::tracks::lanes::{Lanes, Place, SHOWN_NS_MAX};
 use crate::tracks::marks;
 use crate::tracks::names::track_name;
 use crate::tracks::tids::CAPTURE_TID;
+
+/// The latest time that is exact in a viewer: 2^42 µs, 50.9 days. A viewer reads microseconds as a double, which is less than half a nanosecond off up
+/// to 2^43 µs. But it then computes nanoseconds as a double, which resolves only halves up to 2^52 ns: a time 0.3 off becomes 0.5 off, and is rounded up.
+const EXACT_NS_MAX: u64 = (1 << 42) * 1_000;
 
 /// Writes captures as one document of Chrome's trace JSON.
 pub struct Chrome<Sink> {
@@ -67,7 +71,7 @@ struct ChromeProcess {
 impl ChromeProcess {
     fn new(capture: &Capture, captures: usize) -> Self {
         Self {
-            lanes: Lanes::new(TimeUnit::Microseconds),
+            lanes: Lanes::new(EXACT_NS_MAX),
             copy_rates: CopyRates::new(captures),
             after_name: format!(r#"","pid":{},"tid":"#, capture.pid).into_bytes(),
             several_rings: capture.trace.identity().ring_count > 1,
@@ -300,7 +304,7 @@ mod tests {
             let text = format!("{}.{:03}", ns / 1_000, ns % 1_000);
             serde_json::from_str(&text).expect("a number")
         };
-        let mut lanes = Lanes::new(TimeUnit::Microseconds);
+        let mut lanes = Lanes::new(EXACT_NS_MAX);
         trace
             .events()
             .map(|event| {

@@ -48,7 +48,7 @@ use crate::input::conversion::{Followed, Outcome, Writer};
 use crate::tracks::copy_rates::CopyRates;
 use crate::tracks::extras::Extras;
 use crate::tracks::flows::{FlowEnd, Flows};
-use crate::tracks::lanes::{Lanes, Place, SHOWN_NS_MAX, TimeUnit};
+use crate::tracks::lanes::{Lanes, Place, SHOWN_NS_MAX};
 use crate::tracks::marks;
 use crate::tracks::names::track_name;
 
@@ -75,7 +75,7 @@ impl PerfettoProcess {
     fn new(capture: &Capture, captures: usize) -> Self {
         Self {
             ids: TrackIds::new(capture),
-            lanes: Lanes::new(TimeUnit::Nanoseconds),
+            lanes: Lanes::new(SHOWN_NS_MAX),
             copy_rates: CopyRates::new(captures),
             several_rings: capture.trace.identity().ring_count > 1,
         }
