@@ -8,6 +8,7 @@ use clap::error::ErrorKind;
 use clap::{ArgGroup, Args, CommandFactory, Parser, ValueEnum};
 
 use crate::figures::expect::Expectation;
+use crate::formats::FormatName;
 use crate::input::files::EXTENSION;
 use crate::input::filter::Selection;
 use crate::output::file::Manner;
@@ -35,7 +36,7 @@ pub struct Arguments {
 
     /// What to write, whatever OUT is called [default: chrome]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<FormatName>,
 
     /// Write while the program records, until it finishes or dies, or until Ctrl-C. OUT grows in its place
     ///
@@ -65,23 +66,6 @@ pub struct Arguments {
 
     #[command(flatten)]
     pub(crate) extras: Extras,
-}
-
-/// What to write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// Chrome's trace JSON, for Perfetto, chrome://tracing and speedscope
-    Chrome,
-    /// Perfetto's own format: a quarter of the size, exact at any time
-    Perfetto,
-    /// A JSON object a line, for scripts and query engines
-    Jsonl,
-    /// The same columns as comma-separated values
-    Csv,
-    /// A page for any browser, without a network: timeline, tables and pictures
-    Html,
-    /// The document of the in-memory tracer, byte for byte, for scripts that read it; of one capture
-    Seed,
 }
 
 const EXAMPLES: &str = "\
@@ -163,7 +147,7 @@ pub enum Generated {
 /// What the name of an output asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Named {
-    format: Format,
+    format: FormatName,
     gzip: bool,
 }
 
@@ -175,13 +159,8 @@ impl Named {
             Some(name) => (name, true),
             None => (name.as_str(), false),
         };
-        let format = match Path::new(name).extension().and_then(|end| end.to_str()) {
-            Some("pftrace" | "perfetto-trace") => Format::Perfetto,
-            Some("jsonl" | "ndjson") => Format::Jsonl,
-            Some("csv") => Format::Csv,
-            Some("html" | "htm") => Format::Html,
-            _ => Format::Chrome,
-        };
+        let extension = Path::new(name).extension().and_then(|end| end.to_str());
+        let format = FormatName::of_extension(extension.unwrap_or_default());
         Self { format, gzip }
     }
 }
@@ -190,8 +169,10 @@ impl Arguments {
     /// Parses the command line; leaves with exit code 2 if it is wrong.
     pub(crate) fn parse_and_validate() -> Self {
         let arguments = Self::parse();
-        if arguments.follow && arguments.format() == Format::Seed {
-            leave("the document of the in-memory tracer begins with how many events were dropped, which --follow cannot know".into());
+        if arguments.follow
+            && let Some(reason) = arguments.format().why_not_followed()
+        {
+            leave(reason.into());
         }
         if arguments.check
             && arguments.answers.expect.is_empty()
@@ -201,9 +182,6 @@ impl Arguments {
                 "--check judges whole captures: filters select the events that --expect is about"
                     .into(),
             );
-        }
-        if arguments.follow && arguments.format() == Format::Html {
-            leave("the page is made of the whole capture, which --follow does not wait for".into());
         }
         arguments
     }
@@ -227,11 +205,8 @@ impl Arguments {
                 output.display()
             ));
         }
-        if files.len() > 1 && self.format() == Format::Seed {
-            leave(format!(
-                "the document of the in-memory tracer has no place for {} captures",
-                files.len()
-            ));
+        if let Some(reason) = self.format().why_not_merged(files.len()) {
+            leave(reason);
         }
     }
 
@@ -239,7 +214,7 @@ impl Arguments {
         Named::new(self.output.as_deref())
     }
 
-    pub(crate) fn format(&self) -> Format {
+    pub(crate) fn format(&self) -> FormatName {
         self.format.unwrap_or(self.named().format)
     }
 
@@ -279,21 +254,23 @@ mod tests {
             let named = Named::new(Some(Path::new(name)));
             (named.format, named.gzip)
         };
-        assert_eq!(named("run.json"), (Format::Chrome, false));
-        assert_eq!(named("a.csv/run.JSON.GZ"), (Format::Chrome, true));
-        assert_eq!(named("out"), (Format::Chrome, false));
-        assert_eq!(named("out.gz"), (Format::Chrome, true));
-        for (end, format) in [
-            ("pftrace", Format::Perfetto),
-            ("perfetto-trace", Format::Perfetto),
-            ("jsonl", Format::Jsonl),
-            ("ndjson", Format::Jsonl),
-            ("csv", Format::Csv),
-            ("html", Format::Html),
+        let json = FormatName::of_extension("json");
+        assert_eq!(named("run.json"), (json, false));
+        assert_eq!(named("a.csv/run.JSON.GZ"), (json, true));
+        assert_eq!(named("out"), (json, false));
+        assert_eq!(named("out.gz"), (json, true));
+        for end in [
+            "pftrace",
+            "perfetto-trace",
+            "jsonl",
+            "ndjson",
+            "csv",
+            "html",
         ] {
+            let format = FormatName::of_extension(end);
             assert_eq!(named(&format!("run.{end}")), (format, false));
             assert_eq!(named(&format!("run.{end}.gz")), (format, true));
         }
-        assert_eq!(Named::new(None).format, Format::Chrome);
+        assert_eq!(Named::new(None).format, json);
     }
 }

@@ -22,16 +22,11 @@ use clap::CommandFactory;
 use hrx_trace_reader::{Report, Trace};
 
 use crate::answers::{check, generate, info};
-pub use crate::cli::{Arguments, Format};
-use crate::formats::chrome::Chrome;
-use crate::formats::page::Page;
-use crate::formats::perfetto::Perfetto;
-use crate::formats::seed::Seed;
-use crate::formats::table::{Csv, JsonLines};
+pub use crate::cli::Arguments;
+pub use crate::formats::FormatName;
 use crate::input::captures::Captures;
-use crate::input::conversion::{Followed, Outcome};
 use crate::input::filter::Filter;
-use crate::input::{conversion, files, follow};
+use crate::input::{files, follow};
 use crate::output::console::{print, say};
 use crate::output::file::Output;
 use crate::output::progress::Watched;
@@ -145,8 +140,15 @@ fn convert(
         return answers::diff(&captures, &mut filter, arguments);
     }
     let mut output = Output::create(arguments.output.as_deref(), arguments.manner())?;
-    let outcomes = write(arguments, &mut captures, &mut filter, &mut output, stop)
-        .with_context(|| format!("cannot write {}", output.what()))?;
+    let outcomes = formats::write(
+        arguments.format(),
+        arguments.extras,
+        &mut captures,
+        &mut filter,
+        &mut output,
+        stop,
+    )
+    .with_context(|| format!("cannot write {}", output.what()))?;
     output.commit()?;
     if let [outcome] = outcomes.as_slice() {
         say(&words::summary(outcome));
@@ -161,54 +163,6 @@ fn convert(
     }
     say(&words::total(&captures, &outcomes));
     Ok(())
-}
-
-fn write(
-    arguments: &Arguments,
-    captures: &mut Captures,
-    filter: &mut Filter,
-    output: &mut Output,
-    stop: Option<&AtomicBool>,
-) -> io::Result<Vec<Outcome>> {
-    let quiet = output.is_terminal();
-    let extras = arguments.extras;
-    match arguments.format() {
-        Format::Chrome if stop.is_some() => {
-            let writer = Chrome::following(captures, extras, output);
-            follow_or_write(stop, captures, filter, writer, quiet)
-        }
-        Format::Chrome => {
-            let writer = Chrome::new(captures, extras, output);
-            follow_or_write(stop, captures, filter, writer, quiet)
-        }
-        Format::Perfetto => {
-            let writer = Perfetto::new(captures, extras, output)?;
-            follow_or_write(stop, captures, filter, writer, quiet)
-        }
-        Format::Jsonl => follow_or_write(stop, captures, filter, JsonLines::new(output), quiet),
-        Format::Csv => follow_or_write(stop, captures, filter, Csv::new(output)?, quiet),
-        Format::Html => {
-            let writer = Page::new(output);
-            conversion::write_all(captures, filter, writer, quiet)
-        }
-        Format::Seed => {
-            let writer = Seed::new(&captures[0], output)?;
-            conversion::write_all(captures, filter, writer, quiet)
-        }
-    }
-}
-
-fn follow_or_write(
-    stop: Option<&AtomicBool>,
-    captures: &mut Captures,
-    filter: &mut Filter,
-    writer: impl Followed,
-    quiet: bool,
-) -> io::Result<Vec<Outcome>> {
-    match stop {
-        Some(stop) => follow::follow(captures, filter, writer, stop),
-        None => conversion::write_all(captures, filter, writer, quiet),
-    }
 }
 
 fn read_through(trace: &Trace) -> Report {

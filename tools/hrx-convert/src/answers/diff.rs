@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::figures::digest::{Gather, lane_text, sum};
 use crate::figures::facts::Exact;
 use crate::figures::statistics::{Distribution, Figures, Label, Lane, Measures, Question};
-use crate::formats::page;
+use crate::formats::DifferencePage;
 use crate::input::captures::{Capture, Captures};
 use crate::input::conversion::{Outcome, Writer};
 use crate::input::labels::name_of;
@@ -28,11 +28,11 @@ use crate::text::words::{bandwidth_text, count_text, short_text};
 const DEVIATIONS: f64 = 1.96;
 
 /// How a difference is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Form {
     Text { colour: bool },
     Json,
-    Html,
+    Page(DifferencePage),
 }
 
 /// What can be said of a percentile in two captures.
@@ -135,8 +135,8 @@ impl<Sink: Write> Writer for Diff<Sink> {
                 serde_json::to_writer_pretty(&mut self.sink, &difference)?;
                 self.sink.write_all(b"\n")?;
             }
-            Form::Html => {
-                page::write_difference(&mut self.sink, &serde_json::to_string(&difference)?)?;
+            Form::Page(write) => {
+                write(&mut self.sink, &serde_json::to_string(&difference)?)?;
             }
             Form::Text { colour } => {
                 let mut text = text(&difference);

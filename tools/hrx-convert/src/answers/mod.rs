@@ -16,7 +16,7 @@ use hrx_trace_reader::Event;
 
 use crate::answers::diff::{Diff, Form};
 use crate::answers::summary::Summary;
-use crate::cli::{Arguments, Format};
+use crate::cli::Arguments;
 use crate::figures::digest::Gather;
 use crate::figures::expect::Expectation;
 use crate::input::captures::{Capture, Captures};
@@ -51,10 +51,10 @@ pub fn diff(captures: &Captures, filter: &mut Filter, arguments: &Arguments) -> 
     );
     let path = arguments.output.as_deref();
     let colour = path.is_none() && AutoStream::choice(&io::stdout()) != ColorChoice::Never;
-    let form = match (arguments.json, arguments.format()) {
+    let form = match (arguments.json, arguments.format().difference_page()) {
         (true, _) => Form::Json,
-        (false, Format::Html) => Form::Html,
-        (false, _) => Form::Text { colour },
+        (false, Some(page)) => Form::Page(page),
+        (false, None) => Form::Text { colour },
     };
     let mut output = Output::create(path, arguments.manner())?;
     let diff = Diff::new(form, &mut output);
