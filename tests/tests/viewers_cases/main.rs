@@ -13,12 +13,12 @@ use std::process::Command;
 
 use hrx_trace_reader::Trace;
 use hrx_trace_tests::programs::PROGRAMS;
-use hrx_trace_tests::viewers::{CatapultTrace, SpeedscopeTrace, Tools, TpTrace};
+use hrx_trace_tests::viewers::{CatapultTrace, SpeedscopeTrace, Tools, TpTrace, lane_of};
 use tempfile::TempDir;
 
 use case::{Arg, Case, Expected};
 use output::{FOLLOWED, JSON, JSON_OUTPUTS, OUTPUTS, Output};
-use shown::{CATAPULT, PERFETTO, PERFETTO_OF_JSON, View, lane_of};
+use shown::{CATAPULT, PERFETTO, PERFETTO_OF_JSON, View};
 
 /// What was converted, and what has to be shown of it.
 struct Converted {

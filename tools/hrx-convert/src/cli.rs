@@ -222,6 +222,7 @@ impl Arguments {
         Manner {
             gzip: self.named().gzip,
             grows: self.follow,
+            tail: self.format().tail(),
         }
     }
 }

@@ -32,6 +32,8 @@ pub struct Manner {
     pub gzip: bool,
     /// In its place from the beginning.
     pub grows: bool,
+    /// What makes a whole of a file that grows: it stands after each piece, and the next piece is written over it.
+    pub tail: &'static [u8],
 }
 
 /// An output that is being written.
@@ -41,6 +43,7 @@ pub struct Output {
     unnamed: Option<(Temporary, PathBuf)>,
     what: String,
     is_terminal: bool,
+    has_tail: bool,
 }
 
 impl Output {
@@ -87,6 +90,7 @@ impl Output {
     ) -> Self {
         Self {
             is_terminal: file.is_terminal(),
+            has_tail: !tail_in(&file, manner).is_empty(),
             background: Background::new(file, manner),
             unnamed,
             what,
@@ -127,6 +131,11 @@ impl Output {
         self.is_terminal
     }
 
+    /// Whether it ends in [`Manner::tail`] until it is complete. A pipe or a device cannot.
+    pub fn has_tail(&self) -> bool {
+        self.has_tail
+    }
+
     /// Completes the output: only now does the file have its name.
     pub fn commit(mut self) -> anyhow::Result<()> {
         let what = &self.what;
@@ -155,19 +164,38 @@ impl Write for Output {
         let chunk = &mut self.background.chunk;
         chunk.extend_from_slice(bytes);
         if chunk.len() >= CHUNK_BYTES {
-            self.background.hand_over(false)?;
+            self.background.hand_over(Piece::Part)?;
         }
         Ok(())
     }
 
     /// Everything is on its way to whoever reads the file; an error may come with a later call.
     fn flush(&mut self) -> io::Result<()> {
-        self.background.hand_over(true)
+        self.background.hand_over(Piece::Awaited)
     }
 }
 
-/// What the thread is handed: bytes, and whether a reader waits for them.
-type Chunk = (Vec<u8>, bool);
+/// What bytes are to a reader of the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Piece {
+    /// More will follow at once.
+    Part,
+    /// A reader waits for them.
+    Awaited,
+    /// None follow.
+    Last,
+}
+
+/// The tail, if the file can have one.
+fn tail_in(file: &File, manner: Manner) -> &'static [u8] {
+    match manner.grows && file.metadata().is_ok_and(|file| file.is_file()) {
+        true => manner.tail,
+        false => b"",
+    }
+}
+
+/// What the thread is handed.
+type Chunk = (Vec<u8>, Piece);
 
 /// The thread that compresses and writes.
 struct Background {
@@ -184,12 +212,12 @@ impl Background {
         let (written, spent) = sync_channel(CHUNKS_AHEAD + 2);
         let work = move || {
             let mut sink = Sink::new(file, manner)?;
-            for (chunk, flush) in to_write {
-                sink.write(&chunk, flush)?;
+            for (chunk, piece) in to_write {
+                sink.write(&chunk, piece)?;
                 // Nobody takes it back: the output is at its end.
                 let _ = written.try_send(chunk);
             }
-            sink.finish()
+            Ok(())
         };
         Self {
             chunk: Vec::with_capacity(CHUNK_BYTES),
@@ -200,14 +228,14 @@ impl Background {
     }
 
     #[cold]
-    fn hand_over(&mut self, flush: bool) -> io::Result<()> {
+    fn hand_over(&mut self, piece: Piece) -> io::Result<()> {
         let mut empty = self.spent.try_recv().unwrap_or_default();
         empty.clear();
         let full = mem::replace(&mut self.chunk, empty);
         let sent = self
             .chunks
             .as_ref()
-            .map(|chunks| chunks.send((full, flush)));
+            .map(|chunks| chunks.send((full, piece)));
         match sent {
             Some(Ok(())) => Ok(()),
             // The thread has ended: it says why.
@@ -216,7 +244,7 @@ impl Background {
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        self.hand_over(false)?;
+        self.hand_over(Piece::Last)?;
         self.end()
     }
 
@@ -241,29 +269,48 @@ impl Drop for Background {
 
 enum Sink {
     Plain(File),
+    WithTail(FileWithTail),
     Gzip(Box<Member>),
 }
 
 impl Sink {
     fn new(file: File, manner: Manner) -> io::Result<Self> {
+        let tail = tail_in(&file, manner);
         Ok(match manner.gzip {
-            false => Self::Plain(file),
-            true => Self::Gzip(Box::new(Member::new(file, manner.grows)?)),
+            true => Self::Gzip(Box::new(Member::new(file, manner.grows, tail)?)),
+            false if tail.is_empty() => Self::Plain(file),
+            false => Self::WithTail(FileWithTail { file, tail, at: 0 }),
         })
     }
 
-    fn write(&mut self, bytes: &[u8], flush: bool) -> io::Result<()> {
+    fn write(&mut self, bytes: &[u8], piece: Piece) -> io::Result<()> {
         match self {
             Self::Plain(file) => file.write_all(bytes),
-            Self::Gzip(member) => member.write(bytes, flush),
+            Self::WithTail(file) => file.write(bytes, piece),
+            Self::Gzip(member) => member.write(bytes, piece),
         }
     }
+}
 
-    fn finish(self) -> io::Result<()> {
-        match self {
-            Self::Plain(_) => Ok(()),
-            Self::Gzip(member) => member.finish(),
+/// A file that is whole after every piece. A piece and its tail are one write.
+struct FileWithTail {
+    file: File,
+    tail: &'static [u8],
+    /// Where the next piece belongs.
+    at: u64,
+}
+
+impl FileWithTail {
+    fn write(&mut self, bytes: &[u8], piece: Piece) -> io::Result<()> {
+        let end = self.at + bytes.len() as u64;
+        if piece == Piece::Last {
+            self.file.write_all_at(bytes, self.at)?;
+            return self.file.set_len(end);
         }
+        self.file
+            .write_all_at(&[bytes, self.tail].concat(), self.at)?;
+        self.at = end;
+        Ok(())
     }
 }
 
@@ -271,6 +318,8 @@ impl Sink {
 const GZIP_HEAD: [u8; 10] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 4, 255];
 /// A last block of no bytes, which may follow a flush (RFC 1951).
 const LAST_BLOCK: [u8; 2] = [3, 0];
+/// The head of a last block of bytes as they are. Their number follows, and its complement.
+const LAST_STORED_BLOCK: u8 = 1;
 
 /// A gzip member.
 ///
@@ -283,22 +332,29 @@ struct Member {
     crc: Crc,
     /// Where in a file that grows the next bytes belong; None: behind those before.
     at: Option<u64>,
+    /// What its text ends in until it is complete.
+    tail: &'static [u8],
 }
 
 impl Member {
-    fn new(file: File, grows: bool) -> io::Result<Self> {
+    fn new(file: File, grows: bool, tail: &'static [u8]) -> io::Result<Self> {
         let grows = grows && file.metadata()?.is_file();
         Ok(Self {
             file,
             deflate: DeflateEncoder::new(GZIP_HEAD.to_vec(), LEVEL),
             crc: Crc::new(),
             at: grows.then_some(0),
+            tail,
         })
     }
 
-    fn write(&mut self, bytes: &[u8], flush: bool) -> io::Result<()> {
+    fn write(&mut self, bytes: &[u8], piece: Piece) -> io::Result<()> {
         self.deflate.write_all(bytes)?;
         self.crc.update(bytes);
+        if piece == Piece::Last {
+            return self.finish();
+        }
+        let flush = piece == Piece::Awaited;
         let is_full = self.deflate.get_ref().len() >= CHUNK_BYTES;
         if flush || is_full && self.at.is_some() {
             self.deflate.flush()?;
@@ -315,26 +371,42 @@ impl Member {
             return self.file.write_all(&piece);
         };
         self.at = Some(at + piece.len() as u64);
-        piece.extend_from_slice(&LAST_BLOCK);
-        piece.extend_from_slice(&self.trailer());
+        match u16::try_from(self.tail.len()) {
+            Ok(tail_bytes @ 1..) => {
+                piece.push(LAST_STORED_BLOCK);
+                piece.extend_from_slice(&tail_bytes.to_le_bytes());
+                piece.extend_from_slice(&(!tail_bytes).to_le_bytes());
+                piece.extend_from_slice(self.tail);
+            }
+            _ => piece.extend_from_slice(&LAST_BLOCK),
+        }
+        let mut tail_crc = Crc::new();
+        tail_crc.update(self.tail);
+        let mut crc = Crc::new();
+        crc.combine(&self.crc);
+        crc.combine(&tail_crc);
+        piece.extend_from_slice(&trailer(&crc));
         self.file.write_all_at(&piece, at)
     }
 
-    /// The checksum and the length of all there is.
-    fn trailer(&self) -> [u8; 8] {
-        let words = u64::from(self.crc.amount()) << 32 | u64::from(self.crc.sum());
-        words.to_le_bytes()
-    }
-
-    fn finish(mut self) -> io::Result<()> {
+    fn finish(&mut self) -> io::Result<()> {
         self.deflate.try_finish()?;
         let mut piece = mem::take(self.deflate.get_mut());
-        piece.extend_from_slice(&self.trailer());
+        piece.extend_from_slice(&trailer(&self.crc));
         match self.at {
             None => self.file.write_all(&piece),
-            Some(at) => self.file.write_all_at(&piece, at),
+            Some(at) => {
+                self.file.write_all_at(&piece, at)?;
+                self.file.set_len(at + piece.len() as u64)
+            }
         }
     }
+}
+
+/// The checksum and the length of all there is.
+fn trailer(crc: &Crc) -> [u8; 8] {
+    let words = u64::from(crc.amount()) << 32 | u64::from(crc.sum());
+    words.to_le_bytes()
 }
 
 #[cfg(test)]
@@ -362,7 +434,12 @@ mod tests {
         let plain = written(Manner::default(), pieces);
         assert_eq!(plain, pieces.concat());
         for grows in [false, true] {
-            let bytes = written(Manner { gzip: true, grows }, pieces);
+            let manner = Manner {
+                gzip: true,
+                grows,
+                tail: b"",
+            };
+            let bytes = written(manner, pieces);
             // This decoder reads one member and no further.
             let mut decoder = flate2::bufread::GzDecoder::new(bytes.as_slice());
             let mut text = Vec::new();
@@ -403,6 +480,7 @@ mod tests {
         let manner = Manner {
             gzip: true,
             grows: true,
+            tail: b"",
         };
         let mut output = Output::create(Some(&path), manner).expect("an output");
         let mut so_far = Vec::new();
@@ -443,6 +521,56 @@ mod tests {
                 "{cut}"
             );
         }
+    }
+
+    /// The bug: followed JSON was an array, which can be cut anywhere, and whose unit chrome://tracing takes for milliseconds. An object that is
+    /// cut is refused by all viewers.
+    #[test]
+    fn what_grows_with_a_tail_is_whole_after_every_piece() {
+        for gzip in [false, true] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("out");
+            let manner = Manner {
+                gzip,
+                grows: true,
+                tail: b" and so on",
+            };
+            let so_far = || {
+                let file = fs::read(&path).expect("the output");
+                if !gzip {
+                    return Some(file);
+                }
+                let mut text = Vec::new();
+                let mut decoder = flate2::bufread::GzDecoder::new(file.as_slice());
+                let read = decoder.read_to_end(&mut text);
+                // In the member, and nothing after it.
+                (read.is_ok() && decoder.into_inner().is_empty()).then_some(text)
+            };
+            let mut output = Output::create(Some(&path), manner).expect("an output");
+            assert!(output.has_tail());
+            let mut text = Vec::new();
+            let long = vec![b'x'; CHUNK_BYTES];
+            for piece in [&b"one"[..], b", two", &long] {
+                text.extend_from_slice(piece);
+                output.write_all(piece).expect("room");
+                output.flush().expect("room");
+                // The thread has one thing to do.
+                while so_far() != Some([&text, &b" and so on"[..]].concat()) {
+                    thread::yield_now();
+                }
+            }
+            output.write_all(b".").expect("room");
+            output.commit().expect("room");
+            text.push(b'.');
+            assert_eq!(so_far(), Some(text));
+        }
+        let device = Manner {
+            grows: true,
+            tail: b"]",
+            ..Manner::default()
+        };
+        let output = Output::create(Some(Path::new("/dev/null")), device);
+        assert!(!output.expect("an output").has_tail());
     }
 
     #[test]
