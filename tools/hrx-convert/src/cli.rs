@@ -35,7 +35,7 @@ pub struct Arguments {
 
     /// What to write, whatever OUT is called [default: chrome]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<FormatName>,
 
     /// Write while the program records, until it finishes or dies, or until Ctrl-C. OUT grows in its place
     ///
@@ -69,7 +69,7 @@ pub struct Arguments {
 
 /// What to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum FormatName {
     /// Chrome's trace JSON, for Perfetto, chrome://tracing and speedscope
     Chrome,
     /// Perfetto's own format: a quarter of the size, exact at any time
@@ -163,7 +163,7 @@ pub enum Generated {
 /// What the name of an output asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Named {
-    format: Format,
+    format: FormatName,
     gzip: bool,
 }
 
@@ -176,11 +176,11 @@ impl Named {
             None => (name.as_str(), false),
         };
         let format = match Path::new(name).extension().and_then(|end| end.to_str()) {
-            Some("pftrace" | "perfetto-trace") => Format::Perfetto,
-            Some("jsonl" | "ndjson") => Format::Jsonl,
-            Some("csv") => Format::Csv,
-            Some("html" | "htm") => Format::Html,
-            _ => Format::Chrome,
+            Some("pftrace" | "perfetto-trace") => FormatName::Perfetto,
+            Some("jsonl" | "ndjson") => FormatName::Jsonl,
+            Some("csv") => FormatName::Csv,
+            Some("html" | "htm") => FormatName::Html,
+            _ => FormatName::Chrome,
         };
         Self { format, gzip }
     }
@@ -190,7 +190,7 @@ impl Arguments {
     /// Parses the command line; leaves with exit code 2 if it is wrong.
     pub(crate) fn parse_and_validate() -> Self {
         let arguments = Self::parse();
-        if arguments.follow && arguments.format() == Format::Seed {
+        if arguments.follow && arguments.format() == FormatName::Seed {
             leave("the document of the in-memory tracer begins with how many events were dropped, which --follow cannot know".into());
         }
         if arguments.check
@@ -202,7 +202,7 @@ impl Arguments {
                     .into(),
             );
         }
-        if arguments.follow && arguments.format() == Format::Html {
+        if arguments.follow && arguments.format() == FormatName::Html {
             leave("the page is made of the whole capture, which --follow does not wait for".into());
         }
         arguments
@@ -227,7 +227,7 @@ impl Arguments {
                 output.display()
             ));
         }
-        if files.len() > 1 && self.format() == Format::Seed {
+        if files.len() > 1 && self.format() == FormatName::Seed {
             leave(format!(
                 "the document of the in-memory tracer has no place for {} captures",
                 files.len()
@@ -239,7 +239,7 @@ impl Arguments {
         Named::new(self.output.as_deref())
     }
 
-    pub(crate) fn format(&self) -> Format {
+    pub(crate) fn format(&self) -> FormatName {
         self.format.unwrap_or(self.named().format)
     }
 
@@ -279,21 +279,21 @@ mod tests {
             let named = Named::new(Some(Path::new(name)));
             (named.format, named.gzip)
         };
-        assert_eq!(named("run.json"), (Format::Chrome, false));
-        assert_eq!(named("a.csv/run.JSON.GZ"), (Format::Chrome, true));
-        assert_eq!(named("out"), (Format::Chrome, false));
-        assert_eq!(named("out.gz"), (Format::Chrome, true));
+        assert_eq!(named("run.json"), (FormatName::Chrome, false));
+        assert_eq!(named("a.csv/run.JSON.GZ"), (FormatName::Chrome, true));
+        assert_eq!(named("out"), (FormatName::Chrome, false));
+        assert_eq!(named("out.gz"), (FormatName::Chrome, true));
         for (end, format) in [
-            ("pftrace", Format::Perfetto),
-            ("perfetto-trace", Format::Perfetto),
-            ("jsonl", Format::Jsonl),
-            ("ndjson", Format::Jsonl),
-            ("csv", Format::Csv),
-            ("html", Format::Html),
+            ("pftrace", FormatName::Perfetto),
+            ("perfetto-trace", FormatName::Perfetto),
+            ("jsonl", FormatName::Jsonl),
+            ("ndjson", FormatName::Jsonl),
+            ("csv", FormatName::Csv),
+            ("html", FormatName::Html),
         ] {
             assert_eq!(named(&format!("run.{end}")), (format, false));
             assert_eq!(named(&format!("run.{end}.gz")), (format, true));
         }
-        assert_eq!(Named::new(None).format, Format::Chrome);
+        assert_eq!(Named::new(None).format, FormatName::Chrome);
     }
 }

@@ -22,14 +22,14 @@ use clap::CommandFactory;
 use hrx_trace_reader::{Report, Trace};
 
 use crate::answers::{check, generate, info};
-pub use crate::cli::{Arguments, Format};
+pub use crate::cli::{Arguments, FormatName};
 use crate::formats::chrome::Chrome;
 use crate::formats::page::Page;
 use crate::formats::perfetto::Perfetto;
 use crate::formats::seed::Seed;
 use crate::formats::table::{Csv, JsonLines};
 use crate::input::captures::Captures;
-use crate::input::conversion::{Followed, Outcome};
+use crate::input::conversion::{FollowedFormat, Outcome};
 use crate::input::filter::Filter;
 use crate::input::{conversion, files, follow};
 use crate::output::console::{print, say};
@@ -173,25 +173,25 @@ fn write(
     let quiet = output.is_terminal();
     let extras = arguments.extras;
     match arguments.format() {
-        Format::Chrome if stop.is_some() => {
+        FormatName::Chrome if stop.is_some() => {
             let writer = Chrome::following(captures, extras, output);
             follow_or_write(stop, captures, filter, writer, quiet)
         }
-        Format::Chrome => {
+        FormatName::Chrome => {
             let writer = Chrome::new(captures, extras, output);
             follow_or_write(stop, captures, filter, writer, quiet)
         }
-        Format::Perfetto => {
+        FormatName::Perfetto => {
             let writer = Perfetto::new(captures, extras, output)?;
             follow_or_write(stop, captures, filter, writer, quiet)
         }
-        Format::Jsonl => follow_or_write(stop, captures, filter, JsonLines::new(output), quiet),
-        Format::Csv => follow_or_write(stop, captures, filter, Csv::new(output)?, quiet),
-        Format::Html => {
+        FormatName::Jsonl => follow_or_write(stop, captures, filter, JsonLines::new(output), quiet),
+        FormatName::Csv => follow_or_write(stop, captures, filter, Csv::new(output)?, quiet),
+        FormatName::Html => {
             let writer = Page::new(output);
             conversion::write_all(captures, filter, writer, quiet)
         }
-        Format::Seed => {
+        FormatName::Seed => {
             let writer = Seed::new(&captures[0], output)?;
             conversion::write_all(captures, filter, writer, quiet)
         }
@@ -202,7 +202,7 @@ fn follow_or_write(
     stop: Option<&AtomicBool>,
     captures: &mut Captures,
     filter: &mut Filter,
-    writer: impl Followed,
+    writer: impl FollowedFormat,
     quiet: bool,
 ) -> io::Result<Vec<Outcome>> {
     match stop {

@@ -18,7 +18,7 @@ use crate::figures::facts::Exact;
 use crate::figures::statistics::{Distribution, Figures, Label, Lane, Measures, Question};
 use crate::formats::page;
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{Outcome, Writer};
+use crate::input::conversion::{Format, Outcome};
 use crate::input::labels::name_of;
 use crate::text::columns::Align::{Left, Right};
 use crate::text::columns::Table;
@@ -103,7 +103,7 @@ impl<Sink: Write> Diff<Sink> {
     }
 }
 
-impl<Sink: Write> Writer for Diff<Sink> {
+impl<Sink: Write> Format for Diff<Sink> {
     const ONE_BY_ONE: bool = true;
 
     #[inline]

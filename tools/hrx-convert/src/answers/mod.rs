@@ -16,11 +16,11 @@ use hrx_trace_reader::Event;
 
 use crate::answers::diff::{Diff, Form};
 use crate::answers::summary::Summary;
-use crate::cli::{Arguments, Format};
+use crate::cli::{Arguments, FormatName};
 use crate::figures::digest::Gather;
 use crate::figures::expect::Expectation;
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{Outcome, Writer, write_all};
+use crate::input::conversion::{Format, Outcome, write_all};
 use crate::input::filter::Filter;
 use crate::output::file::Output;
 
@@ -53,7 +53,7 @@ pub fn diff(captures: &Captures, filter: &mut Filter, arguments: &Arguments) -> 
     let colour = path.is_none() && AutoStream::choice(&io::stdout()) != ColorChoice::Never;
     let form = match (arguments.json, arguments.format()) {
         (true, _) => Form::Json,
-        (false, Format::Html) => Form::Html,
+        (false, FormatName::Html) => Form::Html,
         (false, _) => Form::Text { colour },
     };
     let mut output = Output::create(path, arguments.manner())?;
@@ -89,7 +89,7 @@ struct Checked<'run> {
     unmet: &'run mut String,
 }
 
-impl Writer for Checked<'_> {
+impl Format for Checked<'_> {
     const ONE_BY_ONE: bool = true;
 
     #[inline]

@@ -14,7 +14,7 @@ use indicatif::{HumanBytes, HumanCount};
 use crate::figures::digest::{Digest, Gather, RegionDigest, Row, around_captures};
 use crate::figures::facts::Exact;
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{Outcome, Writer};
+use crate::input::conversion::{Format, Outcome};
 use crate::text::columns::Align::{self, Left, Right};
 use crate::text::columns::{COLUMNS, Table};
 use crate::text::printable::printable;
@@ -55,7 +55,7 @@ impl<Sink: Write> Summary<Sink> {
     }
 }
 
-impl<Sink: Write> Writer for Summary<Sink> {
+impl<Sink: Write> Format for Summary<Sink> {
     const ONE_BY_ONE: bool = true;
 
     #[inline]

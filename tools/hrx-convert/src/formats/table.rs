@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::figures::facts::Merged;
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{Followed, Outcome, Writer};
+use crate::input::conversion::{FollowedFormat, Format, Outcome};
 use crate::input::labels::name_of;
 use crate::text::names::lane_name;
 use crate::text::names::{Names, plain};
@@ -176,7 +176,7 @@ impl<Sink: Write> JsonLines<Sink> {
     }
 }
 
-impl<Sink: Write> Writer for JsonLines<Sink> {
+impl<Sink: Write> Format for JsonLines<Sink> {
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
         let label = self.labels.of(capture, event.label_id);
         let row = Row::completed(capture, event, &label);
@@ -196,7 +196,7 @@ impl<Sink: Write> Writer for JsonLines<Sink> {
     }
 }
 
-impl<Sink: Write> Followed for JsonLines<Sink> {
+impl<Sink: Write> FollowedFormat for JsonLines<Sink> {
     fn flush(&mut self) -> io::Result<()> {
         self.sink.flush()
     }
@@ -244,7 +244,7 @@ const COLUMNS: [&str; 19] = [
     "file",
 ];
 
-impl<Sink: Write> Writer for Csv<Sink> {
+impl<Sink: Write> Format for Csv<Sink> {
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
         let label = self.labels.of(capture, event.label_id);
         Ok(self
@@ -260,7 +260,7 @@ impl<Sink: Write> Writer for Csv<Sink> {
     }
 }
 
-impl<Sink: Write> Followed for Csv<Sink> {
+impl<Sink: Write> FollowedFormat for Csv<Sink> {
     fn flush(&mut self) -> io::Result<()> {
         self.rows.flush()
     }

@@ -54,7 +54,7 @@ impl Outcome {
 }
 
 /// Writes one output.
-pub trait Writer: Sized {
+pub trait Format: Sized {
     /// Whether it is given one capture after the other, whenever its events ended: for what remembers much of each.
     const ONE_BY_ONE: bool = false;
 
@@ -77,7 +77,7 @@ pub trait Writer: Sized {
 }
 
 /// A format that can be written while its captures are recorded.
-pub trait Followed: Writer {
+pub trait FollowedFormat: Format {
     /// Hands everything on to whoever reads the output.
     fn flush(&mut self) -> io::Result<()>;
 }
@@ -95,7 +95,7 @@ impl Sieve {
     pub fn pass(
         &mut self,
         filter: &mut Filter,
-        writer: &mut impl Writer,
+        writer: &mut impl Format,
         capture: &Capture,
         event: &Event,
     ) -> io::Result<()> {
@@ -119,7 +119,7 @@ impl Sieve {
 }
 
 /// Writes all captures from their first event to their last. `quiet`: without a progress bar.
-pub fn write_all<W: Writer>(
+pub fn write_all<W: Format>(
     captures: &Captures,
     filter: &mut Filter,
     mut writer: W,
@@ -153,7 +153,7 @@ pub fn write_all<W: Writer>(
 
 /// Writes all there is of the captures.
 #[cfg(test)]
-pub fn write_everything(captures: &Captures, writer: impl Writer) -> Vec<Outcome> {
+pub fn write_everything(captures: &Captures, writer: impl Format) -> Vec<Outcome> {
     let mut everything = Filter::new(&Default::default(), captures).expect("a filter");
     write_all(captures, &mut everything, writer, true).expect("memory")
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 use hrx_trace_reader::{Ending, Follower};
 
 use crate::input::captures::Captures;
-use crate::input::conversion::{Followed, Outcome, Sieve};
+use crate::input::conversion::{FollowedFormat, Outcome, Sieve};
 use crate::input::files::captures_in;
 use crate::input::filter::Filter;
 
@@ -64,7 +64,7 @@ fn is_to_come(file: &Path) -> bool {
 pub fn follow(
     captures: &mut Captures,
     filter: &mut Filter,
-    mut writer: impl Followed,
+    mut writer: impl FollowedFormat,
     stop: &AtomicBool,
 ) -> io::Result<Vec<Outcome>> {
     let count = captures.len();

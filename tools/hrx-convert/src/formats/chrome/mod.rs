@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use self::size::Size;
 use crate::figures::facts::{Exact, Merged};
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{Followed, Outcome, Writer};
+use crate::input::conversion::{FollowedFormat, Format, Outcome};
 use crate::text::names::{Names, shown};
 use crate::tracks::copy_rates::CopyRates;
 use crate::tracks::extras::Extras;
@@ -146,7 +146,7 @@ impl<Sink: Write> Chrome<Sink> {
     }
 }
 
-impl<Sink: Write> Writer for Chrome<Sink> {
+impl<Sink: Write> Format for Chrome<Sink> {
     fn expect(&mut self, events: u64) {
         self.size.expect(events);
     }
@@ -285,7 +285,7 @@ impl<Sink: Write> Writer for Chrome<Sink> {
     }
 }
 
-impl<Sink: Write> Followed for Chrome<Sink> {
+impl<Sink: Write> FollowedFormat for Chrome<Sink> {
     fn flush(&mut self) -> io::Result<()> {
         self.write_out()?;
         self.sink.flush()

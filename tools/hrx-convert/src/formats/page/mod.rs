@@ -29,7 +29,7 @@ use crate::figures::facts::Exact;
 use crate::formats::page::newest::{Newest, Region};
 use crate::formats::page::pack::{Layout, pack};
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{Outcome, Writer};
+use crate::input::conversion::{Format, Outcome};
 
 /// Regions on the timeline.
 const REGIONS_MAX: usize = 1_500_000;
@@ -85,7 +85,7 @@ impl<Sink: Write> Page<Sink> {
     }
 }
 
-impl<Sink: Write> Writer for Page<Sink> {
+impl<Sink: Write> Format for Page<Sink> {
     const ONE_BY_ONE: bool = true;
 
     #[inline]

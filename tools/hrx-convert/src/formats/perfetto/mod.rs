@@ -39,7 +39,7 @@ use self::messages::{
 use self::pen::{Length, Pen, Short, WORD_VARINT_MAX, key, varint};
 use crate::figures::facts::Merged;
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{Followed, Outcome, Writer};
+use crate::input::conversion::{FollowedFormat, Format, Outcome};
 use crate::text::names::shown;
 use crate::tracks::copy_rates::CopyRates;
 use crate::tracks::extras::Extras;
@@ -276,7 +276,7 @@ impl<Sink: Write> Perfetto<Sink> {
     }
 }
 
-impl<Sink: Write> Writer for Perfetto<Sink> {
+impl<Sink: Write> Format for Perfetto<Sink> {
     /// Writes a completed region.
     #[inline]
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
@@ -397,7 +397,7 @@ impl<Sink: Write> Writer for Perfetto<Sink> {
     }
 }
 
-impl<Sink: Write> Followed for Perfetto<Sink> {
+impl<Sink: Write> FollowedFormat for Perfetto<Sink> {
     fn flush(&mut self) -> io::Result<()> {
         self.write_out()?;
         self.sink.flush()
