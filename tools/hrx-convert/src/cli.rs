@@ -9,7 +9,7 @@ use clap::{ArgGroup, Args, CommandFactory, Parser, ValueEnum};
 
 use crate::figures::expect::Expectation;
 use crate::input::files::EXTENSION;
-use crate::input::filter::Selection;
+use crate::input::selection::Selection;
 use crate::output::file::Manner;
 use crate::tracks::extras::Extras;
 

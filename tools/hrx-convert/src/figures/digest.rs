@@ -15,8 +15,8 @@ use crate::figures::statistics::{
     Distribution, Figures, Label, Lane, Measures, Question, Statistics,
 };
 use crate::input::captures::Capture;
-use crate::input::conversion::Outcome;
 use crate::input::labels::name_of;
+use crate::input::outcome::Outcome;
 use crate::text::names::lane_name;
 
 /// How exact they are.

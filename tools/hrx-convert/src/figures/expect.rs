@@ -10,7 +10,7 @@ use std::str::FromStr;
 use anyhow::{Context, bail};
 
 use crate::figures::digest::{Digest, Row};
-use crate::input::filter::{duration_ns, lane_number};
+use crate::input::option_values::{DurationNs, byte_count, lane_number};
 use crate::text::names::lane_name;
 use crate::text::words::{counted, short_text};
 
@@ -169,8 +169,8 @@ impl FromStr for Expectation {
                 })?;
                 let value = match figure.unit {
                     Unit::One => value.parse().ok().context("expected a whole number"),
-                    Unit::Time => duration_ns(value),
-                    Unit::Bytes => bytes(value),
+                    Unit::Time => value.parse().map(|DurationNs(ns)| ns),
+                    Unit::Bytes => byte_count(value),
                 };
                 Claim::Figure {
                     figure,
@@ -251,28 +251,6 @@ fn known(count: u64, wanted: bool, others: bool, found: String) -> (bool, String
 /// Completed ones and running ones.
 fn regions<'row>(rows: impl Iterator<Item = &'row Row>) -> u64 {
     rows.map(|row| row.count.0 + row.unfinished.0).sum()
-}
-
-fn bytes(text: &str) -> anyhow::Result<u64> {
-    let number = text.trim_end_matches(|char: char| char.is_alphabetic());
-    let scale: u64 = match text[number.len()..].trim() {
-        "" | "B" => 1,
-        "kB" | "KB" => 1_000,
-        "MB" => 1_000_000,
-        "GB" => 1_000_000_000,
-        "TB" => 1_000_000_000_000,
-        "KiB" => 1 << 10,
-        "MiB" => 1 << 20,
-        "GiB" => 1 << 30,
-        "TiB" => 1 << 40,
-        _ => bail!("expected a whole number of bytes, kB, MB, GB, TB, KiB, MiB, GiB or TiB"),
-    };
-    let number: u64 = number
-        .trim()
-        .parse()
-        .ok()
-        .context("expected a whole number")?;
-    number.checked_mul(scale).context("more than 2^64 bytes")
 }
 
 #[cfg(test)]

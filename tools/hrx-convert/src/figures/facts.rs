@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use hrx_trace_reader::{Account, Ending, Report, Trace};
 use serde::{Serialize, Serializer};
 
-use crate::input::captures::{Alignment, Capture, Captures};
-use crate::input::conversion::Outcome;
+use crate::input::alignment::Alignment;
+use crate::input::captures::{Capture, Captures};
 use crate::input::labels::name_of;
+use crate::input::outcome::Outcome;
 use crate::text::names::lane_name;
 
 /// A number that every reader of JSON gets exactly: as a number up to 2^53, beyond as a string.

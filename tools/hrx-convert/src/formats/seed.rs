@@ -7,7 +7,8 @@ use hrx_trace_reader::Event;
 use hrx_trace_reader::seed::{Document, TraceEvent};
 
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{Format, Outcome};
+use crate::input::format::Format;
+use crate::input::outcome::Outcome;
 
 /// Writes one capture as the seed's document.
 pub struct Seed<Sink> {

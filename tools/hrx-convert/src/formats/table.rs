@@ -15,8 +15,9 @@ use serde::Serialize;
 
 use crate::figures::facts::Merged;
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{FollowedFormat, Format, Outcome};
+use crate::input::format::{FollowedFormat, Format};
 use crate::input::labels::name_of;
+use crate::input::outcome::Outcome;
 use crate::text::names::lane_name;
 use crate::text::names::{Names, plain};
 
@@ -273,6 +274,7 @@ mod tests {
 
     use super::*;
     use crate::input::conversion::write_everything;
+    use crate::input::merge::MergedEvents;
     use hrx_trace_tests::capture::{Capture as Made, region, running};
 
     fn captures() -> Captures {
@@ -329,7 +331,10 @@ mod tests {
     #[test]
     fn the_columns_are_the_fields() {
         let captures = captures();
-        let event = captures.events(0).next().expect("an event").1;
+        let event = MergedEvents::new(captures.iter().as_slice(), 0)
+            .next()
+            .expect("an event")
+            .1;
         let region = Row::completed(&captures[0], &event, "gemm");
         let value = serde_json::to_string(&region).expect("JSON");
         let mut from = 0;

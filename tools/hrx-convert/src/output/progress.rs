@@ -11,7 +11,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const STRIDE: u64 = 1 << 16;
 
 /// Hands through an iterator's items and shows how far it is.
-pub struct Watched<Items> {
+pub struct WithProgress<Items> {
     items: Items,
     seen: u64,
     began: Instant,
@@ -19,7 +19,7 @@ pub struct Watched<Items> {
     bar: Option<ProgressBar>,
 }
 
-impl<Items: Iterator> Watched<Items> {
+impl<Items: Iterator> WithProgress<Items> {
     /// `began`: when the work did, of which this may be a part. `quiet`: no bar whatever happens.
     pub fn new(items: Items, began: Instant, quiet: bool) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl<Items: Iterator> Watched<Items> {
     }
 }
 
-impl<Items: Iterator> Iterator for Watched<Items> {
+impl<Items: Iterator> Iterator for WithProgress<Items> {
     type Item = Items::Item;
 
     #[inline]
@@ -61,7 +61,7 @@ impl<Items: Iterator> Iterator for Watched<Items> {
     }
 }
 
-impl<Items> Drop for Watched<Items> {
+impl<Items> Drop for WithProgress<Items> {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

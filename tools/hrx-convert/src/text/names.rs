@@ -6,7 +6,7 @@ use hrx_trace_format::LANE_NAMES;
 use hrx_trace_reader::Label;
 
 use crate::input::captures::Capture;
-use crate::input::labels::{OfLabels, name_of};
+use crate::input::labels::{LabelCache, name_of};
 
 /// Memory for rendered names. Far more than a program's labels take; hostile ones are rendered anew now and then.
 pub const NAMES_BYTES_MAX: usize = 8 << 20;
@@ -15,7 +15,7 @@ pub const NAMES_BYTES_MAX: usize = 8 << 20;
 pub struct Names {
     /// Appends the output's form of a label's name.
     render: fn(&Capture, u32, &mut Vec<u8>),
-    rendered: OfLabels<Box<[u8]>>,
+    rendered: LabelCache<Box<[u8]>>,
     rendered_bytes: usize,
 }
 
@@ -23,7 +23,7 @@ impl Names {
     pub fn new(render: fn(&Capture, u32, &mut Vec<u8>)) -> Self {
         Self {
             render,
-            rendered: OfLabels::new(),
+            rendered: LabelCache::new(),
             rendered_bytes: 0,
         }
     }

@@ -3,8 +3,9 @@
 use hrx_trace_reader::{Account, Ending, Report};
 use indicatif::HumanCount;
 
-use crate::input::captures::{Alignment, Captures};
-use crate::input::conversion::Outcome;
+use crate::input::alignment::Alignment;
+use crate::input::captures::Captures;
+use crate::input::outcome::{Outcome, span_ns};
 
 /// How a capture ended, said at its last moment.
 pub fn ending_text(ending: Ending) -> &'static str {
@@ -59,8 +60,21 @@ fn losses_with(report: &Report, torn: u64) -> Option<String> {
     (!losses.is_empty()).then(|| losses.join("; "))
 }
 
+/// The lines that end a conversion: one for each capture, and a total if there are several.
+pub fn conversion_lines(captures: &Captures, outcomes: &[Outcome]) -> Vec<String> {
+    if let [outcome] = outcomes {
+        return vec![outcome_text(outcome)];
+    }
+    captures
+        .iter()
+        .zip(outcomes)
+        .map(|(capture, outcome)| format!("{}: {}", capture.path.display(), outcome_text(outcome)))
+        .chain([total(captures, outcomes)])
+        .collect()
+}
+
 /// One line: events, time span, what is left out, overwritten, torn, open regions, how the capture ended.
-pub fn summary(outcome: &Outcome) -> String {
+fn outcome_text(outcome: &Outcome) -> String {
     let report = &outcome.report;
     let account = &report.account;
     let open = report.open_regions.len();
@@ -100,7 +114,7 @@ pub fn left_out_text(outcome: &Outcome) -> Option<String> {
 }
 
 /// One line for several captures together.
-pub fn total(captures: &Captures, outcomes: &[Outcome]) -> String {
+fn total(captures: &Captures, outcomes: &[Outcome]) -> String {
     let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).fold(0, u64::saturating_add);
     let first_ns = outcomes
         .iter()
@@ -133,18 +147,6 @@ pub fn total(captures: &Captures, outcomes: &[Outcome]) -> String {
             "; aligned by wall time, which may be off: they are not all of one boot"
         }
     }
-}
-
-/// Whether nothing older than what is there was overwritten. The moment since when that holds does not tell: it may be the very first.
-pub fn is_complete(report: &Report) -> bool {
-    (report.account.overwritten, report.account.overtaken) == (0, 0)
-}
-
-/// From the first beginning to the last moment known.
-pub fn span_ns(report: &Report) -> u64 {
-    report
-        .first_ns
-        .map_or(0, |first_ns| report.last_ns.saturating_sub(first_ns))
 }
 
 /// "1 event", "2 events".

@@ -29,7 +29,8 @@ use crate::figures::facts::Exact;
 use crate::formats::page::newest::{Newest, Region};
 use crate::formats::page::pack::{Layout, pack};
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{Format, Outcome};
+use crate::input::format::Format;
+use crate::input::outcome::Outcome;
 
 /// Regions on the timeline.
 const REGIONS_MAX: usize = 1_500_000;

@@ -39,7 +39,8 @@ use self::messages::{
 use self::pen::{Length, Pen, Short, WORD_VARINT_MAX, key, varint};
 use crate::figures::facts::Merged;
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{FollowedFormat, Format, Outcome};
+use crate::input::format::{FollowedFormat, Format};
+use crate::input::outcome::Outcome;
 use crate::text::names::shown;
 use crate::tracks::copy_rates::CopyRates;
 use crate::tracks::extras::Extras;
