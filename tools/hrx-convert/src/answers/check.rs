@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use hrx_trace_reader::{Ending, Event, Report, Trace};
 
-use crate::figures::digest::Gather;
+use crate::figures::digest_builder::DigestBuilder;
 use crate::figures::expect::Expectation;
 use crate::input::captures::{Capture, Captures};
 use crate::input::conversion::write_all;
@@ -49,7 +49,7 @@ pub fn answer_expecting(
     let mut filter = Filter::new(selection, captures)?;
     let mut unmet = String::new();
     let check = ExpectationCheck {
-        gather: Gather::new(),
+        digests: DigestBuilder::default(),
         expectations,
         unmet: &mut unmet,
     };
@@ -65,7 +65,7 @@ pub fn answer_expecting(
 
 /// Checks each capture against the expectations.
 struct ExpectationCheck<'run> {
-    gather: Gather,
+    digests: DigestBuilder,
     expectations: &'run [Expectation],
     unmet: &'run mut String,
 }
@@ -75,11 +75,11 @@ impl Format for ExpectationCheck<'_> {
 
     #[inline]
     fn event(&mut self, _: &Capture, event: &Event) -> io::Result<()> {
-        self.gather.event(event)
+        self.digests.event(event)
     }
 
     fn ended(&mut self, capture: &Capture, outcome: &Outcome) -> io::Result<()> {
-        let digest = self.gather.digest(capture, outcome, false)?;
+        let digest = self.digests.digest(capture, outcome, false)?;
         for expectation in self.expectations {
             if let Some(found) = expectation.unmet(&digest) {
                 self.unmet

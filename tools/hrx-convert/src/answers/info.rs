@@ -6,7 +6,7 @@ use hrx_trace_reader::{Account, MEASUREMENT, Report, Trace};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 
-use crate::figures::facts::{Facts, Open, Totals};
+use crate::figures::facts::{Facts, RunningRegion, Totals};
 use crate::input::inspection::{Inspected, inspect};
 use crate::input::outcome::{is_complete, span_ns};
 use crate::output::console::print;
@@ -161,7 +161,7 @@ fn fact_sheet(inspected: &Inspected) -> String {
     sheet.text
 }
 
-fn open_text(open: &Open) -> String {
+fn open_text(open: &RunningRegion) -> String {
     let mut text = format!(
         "{} on {} for {}",
         cut(&printable(&open.label), LABEL_COLUMNS_MAX),

@@ -7,17 +7,18 @@ mod percentile;
 mod text;
 
 use std::io::{self, Write};
+use std::mem;
 
 use anstream::adapter::strip_str;
 use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context as _, ensure};
 use hrx_trace_reader::Event;
 
-use crate::answers::diff::difference::{Difference, FiguresByName, by_name, label_name};
+use crate::answers::diff::difference::{Difference, FiguresByName, by_name};
 use crate::answers::diff::percentile::Percentile;
 use crate::cli::{Arguments, FormatName};
-use crate::figures::digest::Gather;
-use crate::figures::statistics::Question;
+use crate::figures::groups::label_key_name;
+use crate::figures::statistics::{Query, Statistics};
 use crate::formats::page;
 use crate::input::captures::{Capture, Captures};
 use crate::input::conversion::write_all;
@@ -68,7 +69,7 @@ enum Rendering {
 struct Diff<Sink> {
     sink: Sink,
     rendering: Rendering,
-    gather: Gather,
+    statistics: Statistics,
     /// Those of the captures whose last event has been read.
     figures: Vec<FiguresByName>,
 }
@@ -79,7 +80,7 @@ impl<Sink: Write> Diff<Sink> {
         Self {
             sink,
             rendering,
-            gather: Gather::new(),
+            statistics: Statistics::default(),
             figures: Vec::new(),
         }
     }
@@ -90,16 +91,21 @@ impl<Sink: Write> Format for Diff<Sink> {
 
     #[inline]
     fn event(&mut self, _: &Capture, event: &Event) -> io::Result<()> {
-        self.gather.event(event)
+        self.statistics.event(event)
     }
 
     fn ended(&mut self, capture: &Capture, outcome: &Outcome) -> io::Result<()> {
-        let name = |label| label_name(&capture.trace, label);
-        let question = Question {
-            say: |durations| [0.5, 0.99].map(|quantile| Percentile::new(durations, quantile)),
+        let name = |label| label_key_name(&capture.trace, label);
+        let query = Query {
+            describe: |durations| [0.5, 0.99].map(|quantile| Percentile::new(durations, quantile)),
             name: Some(&name),
         };
-        let figures = self.gather.figures(outcome, &question)?;
+        let figures = mem::take(&mut self.statistics).finish(
+            &outcome.report.open_regions,
+            outcome.report.last_ns,
+            outcome.last_shown_ns(),
+            &query,
+        )?;
         self.figures.push(by_name(figures, name));
         Ok(())
     }

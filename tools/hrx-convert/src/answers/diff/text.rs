@@ -5,7 +5,7 @@ use hrx_trace_reader::MEASUREMENT;
 
 use crate::answers::diff::difference::{Difference, DifferenceRow};
 use crate::answers::diff::percentile::Comparison;
-use crate::figures::facts::Exact;
+use crate::figures::exact::Exact;
 use crate::text::columns::Align::{Left, Right};
 use crate::text::columns::Table;
 use crate::text::printable::printable;

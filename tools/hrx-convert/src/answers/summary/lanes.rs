@@ -6,8 +6,8 @@ use anstyle::Style;
 use indicatif::HumanCount;
 
 use crate::answers::summary::lines::{BAD, HEADING, LANES_MAX, Lines, QUIET, bytes_text};
-use crate::figures::digest::{Digest, Row};
-use crate::figures::facts::Exact;
+use crate::figures::digest::{Digest, RegionFigures};
+use crate::figures::exact::Exact;
 use crate::text::columns::Align::{self, Left, Right};
 use crate::text::columns::Table;
 use crate::text::words::{bandwidth_text, count_text, percent_text, short_text};
@@ -29,17 +29,17 @@ pub fn regions(lines: &mut Lines, digest: &Digest) {
     });
     let mut table = Table::new(headings, 0);
     for (index, lane) in digest.lanes.iter().enumerate() {
-        table.row(HEADING, figures(lane.name.clone(), &lane.row));
+        table.row(HEADING, figures(lane.name.clone(), &lane.figures));
         if index >= LANES_MAX {
             continue;
         }
         for label in lane.labels.iter().take(LABELS_MAX) {
-            let style = if label.row.failed.0 > 0 {
+            let style = if label.figures.failed.0 > 0 {
                 BAD
             } else {
                 Style::new()
             };
-            table.row(style, figures(format!("  {}", label.label), &label.row));
+            table.row(style, figures(format!("  {}", label.label), &label.figures));
         }
         if let Some(more @ 1..) = lane.labels.len().checked_sub(LABELS_MAX) {
             let mut cells: [String; 10] = Default::default();
@@ -58,7 +58,7 @@ pub fn copies(lines: &mut Lines, digest: &Digest) {
     }
     lines.heading("COPIES");
     let mut table = Table::new([("", Left), ("bytes", Right), ("GB/s", Right)], 0);
-    let cells = |name: String, row: &Row| {
+    let cells = |name: String, row: &RegionFigures| {
         [
             name,
             bytes_text(row.copied_bytes.0),
@@ -66,15 +66,15 @@ pub fn copies(lines: &mut Lines, digest: &Digest) {
                 .map_or("-".to_owned(), bandwidth_text),
         ]
     };
-    let copying = |row: &Row| row.copied_bytes.0 > 0;
+    let copying = |row: &RegionFigures| row.copied_bytes.0 > 0;
     for lane in digest.lanes.iter().take(LANES_MAX) {
-        if copying(&lane.row) {
-            table.row(HEADING, cells(lane.name.clone(), &lane.row));
+        if copying(&lane.figures) {
+            table.row(HEADING, cells(lane.name.clone(), &lane.figures));
         }
-        let labels = lane.labels.iter().filter(|label| copying(&label.row));
+        let labels = lane.labels.iter().filter(|label| copying(&label.figures));
         for label in labels.take(LABELS_MAX) {
             let name = format!("  {}", label.label);
-            table.row(Style::new(), cells(name, &label.row));
+            table.row(Style::new(), cells(name, &label.figures));
         }
     }
     lines.table(&table);
@@ -145,7 +145,7 @@ pub fn gaps(lines: &mut Lines, digest: &Digest) {
 }
 
 /// A row of the table of regions.
-fn figures(name: String, row: &Row) -> [String; 10] {
+fn figures(name: String, row: &RegionFigures) -> [String; 10] {
     let time = |ns: Option<Exact>| ns.map_or("-".to_owned(), |ns| short_text(ns.0));
     [
         name,

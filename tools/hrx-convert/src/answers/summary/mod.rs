@@ -16,7 +16,8 @@ use anyhow::Context as _;
 use hrx_trace_reader::Event;
 
 use crate::cli::Arguments;
-use crate::figures::digest::{Gather, around_captures};
+use crate::figures::digest::around_captures;
+use crate::figures::digest_builder::DigestBuilder;
 use crate::input::captures::{Capture, Captures};
 use crate::input::conversion::{write_all, write_selected};
 use crate::input::filter::Filter;
@@ -82,7 +83,7 @@ struct Summary<Sink> {
     sink: Sink,
     json: bool,
     colour: bool,
-    gather: Gather,
+    digests: DigestBuilder,
 }
 
 impl<Sink: Write> Summary<Sink> {
@@ -91,7 +92,7 @@ impl<Sink: Write> Summary<Sink> {
             sink,
             json,
             colour,
-            gather: Gather::new(),
+            digests: DigestBuilder::default(),
         }
     }
 }
@@ -101,11 +102,11 @@ impl<Sink: Write> Format for Summary<Sink> {
 
     #[inline]
     fn event(&mut self, _: &Capture, event: &Event) -> io::Result<()> {
-        self.gather.event(event)
+        self.digests.event(event)
     }
 
     fn ended(&mut self, capture: &Capture, outcome: &Outcome) -> io::Result<()> {
-        let digest = self.gather.digest(capture, outcome, false)?;
+        let digest = self.digests.digest(capture, outcome, false)?;
         if self.json {
             let (before, _) = around_captures(true)?;
             let before = if capture.index == 0 { &before } else { "," };
