@@ -10,7 +10,7 @@ use clap::{ArgGroup, Args, CommandFactory, Parser, ValueEnum};
 use crate::figures::expect::Expectation;
 use crate::input::files::EXTENSION;
 use crate::input::selection::Selection;
-use crate::output::file::Manner;
+use crate::output::options::OutputOptions;
 use crate::tracks::extras::Extras;
 
 /// Turn .hrxt captures of host-observed regions into a trace that viewers open
@@ -243,8 +243,8 @@ impl Arguments {
         self.format.unwrap_or(self.named().format)
     }
 
-    pub(crate) fn manner(&self) -> Manner {
-        Manner {
+    pub(crate) fn output_options(&self) -> OutputOptions {
+        OutputOptions {
             gzip: self.named().gzip,
             grows: self.follow,
         }

@@ -16,7 +16,8 @@ use crate::input::inspection::inspect;
 use crate::input::outcome::Outcome;
 use crate::input::selection::Selection;
 use crate::output::console::print;
-use crate::text::words::{counted, ending_words, losses_text};
+use crate::text::quantities::counted;
+use crate::text::words::{ending_words, losses_text};
 
 /// Intact, but the writer died.
 const WRITER_DIED: u8 = 3;

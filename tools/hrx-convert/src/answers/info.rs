@@ -11,7 +11,8 @@ use crate::input::inspection::{Inspected, inspect};
 use crate::input::outcome::{is_complete, span_ns};
 use crate::output::console::print;
 use crate::text::printable::printable;
-use crate::text::words::{account_text, counted, duration_text, ending_words};
+use crate::text::quantities::{counted, duration_text};
+use crate::text::words::{account_text, ending_words};
 use crate::text::wrap::{LINE_COLUMNS_MAX, cut, wrap};
 
 /// The column at which values begin.

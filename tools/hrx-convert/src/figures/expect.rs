@@ -12,7 +12,7 @@ use anyhow::{Context, bail};
 use crate::figures::digest::{Digest, RegionFigures};
 use crate::input::option_values::{DurationNs, byte_count, lane_number};
 use crate::text::names::lane_name;
-use crate::text::words::{counted, short_text};
+use crate::text::quantities::{counted, short_text};
 
 /// One expectation.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -26,7 +26,7 @@ use crate::input::filter::Filter;
 use crate::input::format::Format;
 use crate::input::outcome::Outcome;
 use crate::output::file::Output;
-use crate::text::words::counted;
+use crate::text::quantities::counted;
 
 /// Writes the difference between two captures that the command line asks for.
 ///
@@ -50,10 +50,10 @@ pub fn answer(
         (false, FormatName::Html) => Rendering::Html,
         (false, _) => Rendering::Text { colour },
     };
-    let mut output = Output::create(path, arguments.manner())?;
+    let mut output = Output::create(path, arguments.output_options())?;
     let diff = Diff::new(rendering, &mut output);
     write_all(captures, filter, diff, colour)
-        .with_context(|| format!("cannot write {}", output.what()))?;
+        .with_context(|| format!("cannot write {}", output.name()))?;
     output.commit()
 }
 

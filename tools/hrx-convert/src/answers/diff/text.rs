@@ -9,7 +9,7 @@ use crate::figures::exact::Exact;
 use crate::text::columns::Align::{Left, Right};
 use crate::text::columns::Table;
 use crate::text::printable::printable;
-use crate::text::words::{bandwidth_text, count_text, short_text};
+use crate::text::quantities::{bandwidth_text, count_text, short_text};
 use crate::text::wrap::{LINE_COLUMNS_MAX, wrap};
 
 const HEADING: Style = Style::new().bold();

@@ -10,7 +10,7 @@ use crate::figures::digest::{Digest, RegionFigures};
 use crate::figures::exact::Exact;
 use crate::text::columns::Align::{self, Left, Right};
 use crate::text::columns::Table;
-use crate::text::words::{bandwidth_text, count_text, percent_text, short_text};
+use crate::text::quantities::{bandwidth_text, count_text, percent_text, short_text};
 
 /// Labels of a lane that are listed; the JSON has more.
 const LABELS_MAX: usize = 12;

@@ -7,7 +7,7 @@ use indicatif::HumanBytes;
 
 use crate::text::columns::Table;
 use crate::text::printable::printable;
-use crate::text::words::counted;
+use crate::text::quantities::counted;
 use crate::text::wrap::{LINE_COLUMNS_MAX, wrap};
 
 pub const HEADING: Style = Style::new().bold();

@@ -6,7 +6,7 @@ use crate::answers::summary::lines::{BAD, LANES_MAX, Lines, QUIET, bytes_text, c
 use crate::figures::digest::{Digest, RegionDigest};
 use crate::text::columns::Align::{Left, Right};
 use crate::text::columns::Table;
-use crate::text::words::{counted, short_text};
+use crate::text::quantities::{counted, short_text};
 
 pub fn last(lines: &mut Lines, digest: &Digest) {
     if digest.lanes.iter().all(|lane| lane.last.is_empty()) {

@@ -37,10 +37,10 @@ pub fn answer(
 ) -> anyhow::Result<()> {
     let path = arguments.output.as_deref();
     let colour = path.is_none() && AutoStream::choice(&io::stdout()) != ColorChoice::Never;
-    let mut output = Output::create(path, arguments.manner())?;
+    let mut output = Output::create(path, arguments.output_options())?;
     let summary = Summary::new(arguments.json, colour, &mut output);
     write_all(captures, filter, summary, colour)
-        .with_context(|| format!("cannot write {}", output.what()))?;
+        .with_context(|| format!("cannot write {}", output.name()))?;
     output.commit()
 }
 

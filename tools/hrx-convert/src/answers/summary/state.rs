@@ -9,9 +9,8 @@ use crate::figures::digest::Digest;
 use crate::input::outcome::{Outcome, is_complete};
 use crate::text::columns::Align::{Left, Right};
 use crate::text::columns::Table;
-use crate::text::words::{
-    account_text, counted, ending_words, losses_text, percent_text, short_text,
-};
+use crate::text::quantities::{counted, percent_text, short_text};
+use crate::text::words::{account_text, ending_words, losses_text};
 
 /// Running regions that are listed, and damaged places.
 const RUNNING_MAX: usize = 16;
