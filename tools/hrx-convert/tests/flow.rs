@@ -318,7 +318,7 @@ fn what_a_command_line_may_not_ask_for() {
     rank(1, 2).write(folder.path(), "b.hrxt");
     let before = read(&folder, "a.hrxt");
     for (arguments, said) in [
-        (&["-o", "a.hrxt", "b.hrxt"][..], "called like a capture"),
+        (&["-o", "a.hrxt", "b.hrxt"][..], "named like a capture"),
         (&["a.hrxt", "b.hrxt", "-o", "b.hrxt"], "OUT is FILE itself"),
         (
             &["a.hrxt", "b.hrxt", "--format", "seed"],

@@ -1,13 +1,14 @@
 //! `--expect`: what a script expects of a capture, checked against the figures of the events that the filters select.
 //!
-//! An expectation is `FIGURE RELATION VALUE`, or `lane=LANE`, `lane!=LANE`, `label=LABEL`, `label!=LABEL`: that at least one region
-//! of that lane or of that label is there, running ones included, or that none is. A figure that does not exist, such as the median of no
-//! regions, meets no expectation. Of several captures, each has to meet every one. `--help` says the same to users.
+//! An expectation is `FIGURE RELATION VALUE`; or `lane=LANE`, `lane!=LANE`, `label=LABEL`, `label!=LABEL`, which expect at least one region of that
+//! lane or label, running or completed, or none. A figure that does not exist, such as the median of no regions, meets no expectation. Every
+//! capture has to meet every expectation. `--help` explains the same to users.
 
 use std::fmt;
 use std::str::FromStr;
 
 use anyhow::{Context, bail};
+use indicatif::HumanCount;
 
 use crate::figures::digest::{Digest, RegionFigures};
 use crate::input::option_values::{DurationNs, byte_count, lane_number};
@@ -38,7 +39,7 @@ enum Condition {
     },
 }
 
-/// What a figure is counted in.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     One,
@@ -46,7 +47,7 @@ enum Unit {
     Bytes,
 }
 
-/// A figure: its name, its unit, and where it stands. None: it does not exist.
+/// A figure: its name, its unit, and how to get it from a digest; None if it does not exist.
 #[derive(Clone, Copy)]
 struct Figure {
     name: &'static str,
@@ -114,7 +115,7 @@ enum Relation {
     GreaterOrEqual,
 }
 
-/// The longer before those that they begin with.
+/// Longer signs come before those that are their beginnings.
 const RELATIONS: [(&str, Relation); 6] = [
     ("!=", Relation::NotEqual),
     ("<=", Relation::LessOrEqual),
@@ -142,9 +143,9 @@ impl FromStr for Expectation {
 
     fn from_str(text: &str) -> anyhow::Result<Self> {
         let at = text.find(['=', '!', '<', '>']);
-        let (name, rest) = text.split_at(
-            at.context("expected a figure, a relation and a value, as failed=0, or lane=LANE")?,
-        );
+        let (name, rest) = text.split_at(at.context(
+            "expected a figure, a relation and a value, such as failed=0, or lane=LANE",
+        )?);
         let (relation, value) = RELATIONS
             .iter()
             .find_map(|(sign, relation)| Some((*relation, rest.strip_prefix(sign)?)))
@@ -191,7 +192,7 @@ impl FromStr for Expectation {
 }
 
 impl Expectation {
-    /// None: the capture meets it. Else, what was found instead.
+    /// None if the capture meets it, otherwise a message with what was found instead.
     pub fn unmet(&self, digest: &Digest) -> Option<String> {
         let (met, found) = match &self.condition {
             Condition::Lane { lane, wanted } => {
@@ -225,10 +226,10 @@ impl Expectation {
                 None => (false, format!("no region, so no {}", figure.name)),
                 Some(found) => {
                     let text = match figure.unit {
-                        Unit::One => found.to_string(),
+                        Unit::One => HumanCount(found).to_string(),
                         Unit::Time if found < 1_000 => short_text(found),
-                        Unit::Time => format!("{} ({found} ns)", short_text(found)),
-                        Unit::Bytes => format!("{found} bytes"),
+                        Unit::Time => format!("{} ({} ns)", short_text(found), HumanCount(found)),
+                        Unit::Bytes => counted(found, "byte"),
                     };
                     let found_text = format!("{} is {text}", figure.name);
                     (relation.holds(found, *value), found_text)
@@ -239,7 +240,8 @@ impl Expectation {
     }
 }
 
-/// `others`: some have no figures of their own, and what is looked for may be among them.
+/// Whether a lane or label is there as wanted, and what was found. With `others`, some have no figures of their own, and the one wanted may be among
+/// them.
 fn known(count: u64, wanted: bool, others: bool, found: String) -> (bool, String) {
     match (count, others) {
         (0, true) => (

@@ -8,7 +8,7 @@ pub fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{plural}", HumanCount(count))
 }
 
-/// A duration in the unit that suits it, with the digits that a person reads.
+/// A duration in a suitable unit: with three decimals, from two minutes on as a clock shows it, from a day on with the days before it.
 pub fn duration_text(ns: u64) -> String {
     let seconds = ns / 1_000_000_000;
     let thousandths =
@@ -19,13 +19,13 @@ pub fn duration_text(ns: u64) -> String {
         1_000_000..1_000_000_000 => thousandths(1_000_000) + " ms",
         1_000_000_000..120_000_000_000 => thousandths(1_000_000_000) + " s",
         120_000_000_000..86_400_000_000_000 => format!(
-            "{}:{:02}:{:02} h",
+            "{}:{:02}:{:02}",
             seconds / 3_600,
             seconds / 60 % 60,
             seconds % 60
         ),
         _ => format!(
-            "{} d {}:{:02}:{:02} h",
+            "{} d {}:{:02}:{:02}",
             HumanCount(seconds / 86_400),
             seconds / 3_600 % 24,
             seconds / 60 % 60,
@@ -51,7 +51,7 @@ pub fn short_text(ns: u64) -> String {
         return format!("{ns} ns");
     }
     for (index, (unit, name)) in units.iter().enumerate() {
-        // The next unit's turn comes where this one's three digits end.
+        // The next unit takes over where this one would need more than three digits.
         let limit = match units.get(index + 1) {
             Some((next, _)) if *next / unit == 1e3 => 999.5,
             Some((next, _)) => (next / unit) - 0.5,
@@ -65,7 +65,7 @@ pub fn short_text(ns: u64) -> String {
     String::new()
 }
 
-/// A count in at most so many columns.
+/// A count in at most that many columns, at least 6.
 pub fn count_text(count: u64, columns: usize) -> String {
     let whole = HumanCount(count).to_string();
     if whole.len() <= columns {
@@ -102,20 +102,25 @@ pub fn percent_text(share: f64) -> String {
     }
 }
 
-/// 1.23, 12.3, 123, 1234.
+/// 1.23, 12.3, 123, 1,234.
 fn three_digits(amount: f64) -> String {
     let decimals = match amount {
         ..9.995 => 2,
         ..99.95 => 1,
         _ => 0,
     };
-    format!("{amount:.decimals$}")
+    match amount {
+        ..999.5 => format!("{amount:.decimals$}"),
+        _ => HumanCount(amount.round() as u64).to_string(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The bug: a capture of 89 days lasted "89 d 23:46:29 h", and one of hours "1:02:03 h", as if the clock form still needed a unit. Found by reading the
+    /// messages of long captures aloud.
     #[test]
     fn durations() {
         assert_eq!(duration_text(0), "0 ns");
@@ -123,11 +128,12 @@ mod tests {
         assert_eq!(duration_text(1_000), "1.000 µs");
         assert_eq!(duration_text(12_345_678), "12.345 ms");
         assert_eq!(duration_text(119_999_999_999), "119.999 s");
-        assert_eq!(duration_text(3_723_000_000_000), "1:02:03 h");
-        assert_eq!(duration_text(200 * 86_400_000_000_000), "200 d 0:00:00 h");
-        assert_eq!(duration_text(u64::MAX), "213,503 d 23:34:33 h");
+        assert_eq!(duration_text(3_723_000_000_000), "1:02:03");
+        assert_eq!(duration_text(200 * 86_400_000_000_000), "200 d 0:00:00");
+        assert_eq!(duration_text(u64::MAX), "213,503 d 23:34:33");
     }
 
+    /// The bug: "3599 s" stood next to counts such as "1,234": thousands were not grouped everywhere.
     #[test]
     fn short_durations() {
         for (ns, text) in [
@@ -139,7 +145,7 @@ mod tests {
             (999_499, "999 µs"),
             (999_500, "1.00 ms"),
             (59_900_000_000, "59.9 s"),
-            (3_599_000_000_000, "3599 s"),
+            (3_599_000_000_000, "3,599 s"),
             (3_600_000_000_000, "1.00 h"),
             (86_400_000_000_000, "1.00 d"),
             (u64::MAX, "585 y"),
@@ -153,6 +159,11 @@ mod tests {
         assert_eq!(count_text(1_234_567, 10), "1,234,567");
         assert_eq!(count_text(12_345_678_901, 10), "12.3 G");
         assert_eq!(count_text(u64::MAX, 7), "18.4 E");
+        assert_eq!(bandwidth_text(0.001), "<0.01");
+        assert_eq!(bandwidth_text(999.4), "999");
+        assert_eq!(bandwidth_text(999.5), "1,000");
+        assert_eq!(bandwidth_text(54_321.6), "54,322");
+        assert_eq!(bandwidth_text(1e6), "1.00e6");
         assert_eq!(percent_text(0.0), "0.0 %");
         assert_eq!(percent_text(0.0001), "<0.1 %");
         assert_eq!(percent_text(0.12345), "12.3 %");

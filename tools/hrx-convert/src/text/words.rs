@@ -1,4 +1,4 @@
-//! What is said of a capture to people, in words: how it ended, what is missing, how long; the line that ends a conversion.
+//! Sentences about captures: how one ended, what is missing, and the lines that end a conversion.
 
 use hrx_trace_reader::{Account, Ending, Report};
 use indicatif::HumanCount;
@@ -8,7 +8,7 @@ use crate::input::captures::Captures;
 use crate::input::outcome::{Outcome, span_ns};
 use crate::text::quantities::{counted, duration_text};
 
-/// How a capture ended, said at its last moment.
+/// How a capture ended, as a mark at its last moment.
 pub fn ending_text(ending: Ending) -> &'static str {
     match ending {
         Ending::Live => "still recording when it was read",
@@ -17,7 +17,7 @@ pub fn ending_text(ending: Ending) -> &'static str {
     }
 }
 
-/// How a capture ended, said beside other things.
+/// How a capture ended, as part of a sentence.
 pub fn ending_words(ending: Ending) -> &'static str {
     match ending {
         Ending::Live => "still recording",
@@ -26,12 +26,12 @@ pub fn ending_words(ending: Ending) -> &'static str {
     }
 }
 
-/// Everything that was lost besides the overwritten, which are a ring's way of life. None: nothing was.
+/// All losses except overwritten events, which are how a ring works; None if there are none.
 pub fn losses_text(report: &Report) -> Option<String> {
     losses_with(report, report.account.torn)
 }
 
-/// The same where `torn` is what is to be said of torn records: 0 where it is said already.
+/// The same with `torn` as the number of torn records: 0 if the sentence has it already.
 fn losses_with(report: &Report, torn: u64) -> Option<String> {
     let account = &report.account;
     let losses: Vec<String> = [
@@ -74,7 +74,7 @@ pub fn conversion_lines(captures: &Captures, outcomes: &[Outcome]) -> Vec<String
         .collect()
 }
 
-/// One line: events, time span, what is left out, overwritten, torn, open regions, how the capture ended.
+/// One line: events, time span, overwritten, torn, open regions, how the capture ended, what was left out, other losses.
 fn outcome_text(outcome: &Outcome) -> String {
     let report = &outcome.report;
     let account = &report.account;
@@ -99,7 +99,7 @@ fn outcome_text(outcome: &Outcome) -> String {
     line
 }
 
-/// What a filter left out; None: there is none.
+/// What a filter left out; None without a filter.
 pub fn left_out_text(outcome: &Outcome) -> Option<String> {
     let mut text = format!("filtered out: {}", counted(outcome.filtered_out, "event"));
     if outcome.open_filtered_out > 0 {
@@ -150,7 +150,7 @@ fn total(captures: &Captures, outcomes: &[Outcome]) -> String {
     }
 }
 
-/// The identity of the account in words.
+/// The identity of the account.
 pub fn account_text(account: &Account) -> String {
     let mut identity = format!(
         "{} claimed = {} recovered + {} overwritten + {} torn",

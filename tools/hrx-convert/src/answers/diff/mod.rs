@@ -10,7 +10,6 @@ use std::io::{self, Write};
 use std::mem;
 
 use anstream::adapter::strip_str;
-use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context as _, ensure};
 use hrx_trace_reader::Event;
 
@@ -25,6 +24,7 @@ use crate::input::conversion::write_all;
 use crate::input::filter::Filter;
 use crate::input::format::Format;
 use crate::input::outcome::Outcome;
+use crate::output::console::wants_colour;
 use crate::output::file::Output;
 use crate::text::quantities::counted;
 
@@ -44,7 +44,7 @@ pub fn answer(
         counted(count as u64, "capture")
     );
     let path = arguments.output.as_deref();
-    let colour = path.is_none() && AutoStream::choice(&io::stdout()) != ColorChoice::Never;
+    let colour = wants_colour(path);
     let rendering = match (arguments.json, arguments.format()) {
         (true, _) => Rendering::Json,
         (false, FormatName::Html) => Rendering::Html,

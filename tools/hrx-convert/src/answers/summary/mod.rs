@@ -11,7 +11,6 @@ mod text;
 use std::io::{self, Write};
 
 use anstream::adapter::strip_str;
-use anstream::{AutoStream, ColorChoice};
 use anyhow::Context as _;
 use hrx_trace_reader::Event;
 
@@ -24,6 +23,7 @@ use crate::input::filter::Filter;
 use crate::input::format::Format;
 use crate::input::outcome::Outcome;
 use crate::input::selection::Selection;
+use crate::output::console::wants_colour;
 use crate::output::file::Output;
 
 /// Writes the summary that the command line asks for.
@@ -36,7 +36,7 @@ pub fn answer(
     arguments: &Arguments,
 ) -> anyhow::Result<()> {
     let path = arguments.output.as_deref();
-    let colour = path.is_none() && AutoStream::choice(&io::stdout()) != ColorChoice::Never;
+    let colour = wants_colour(path);
     let mut output = Output::create(path, arguments.output_options())?;
     let summary = Summary::new(arguments.json, colour, &mut output);
     write_all(captures, filter, summary, colour)
