@@ -42,9 +42,9 @@ pub struct Arguments {
 
     /// Write while the program is recording, until it finishes or dies, or until Ctrl-C. OUT grows in place
     ///
-    /// Waits for every FILE that does not exist yet before it reads the first. In a directory, waits for the first capture and any that is just being created;
-    /// captures created there later are not followed. Every event is written within a fifth of a second. Events that the program overwrites before they can
-    /// be read are counted. The JSON is then an array of events, which Perfetto opens at any moment, even before it is closed.
+    /// Waits for every FILE that does not exist yet before it reads the first. In a directory, waits for the first capture and any that is just being
+    /// created; captures created there later are not followed. Every event is written within a fifth of a second. Events that the program overwrites
+    /// before they can be read are counted. The JSON is then an array of events, which Perfetto opens at any moment, even before it is closed.
     #[arg(long)]
     pub(crate) follow: bool,
 

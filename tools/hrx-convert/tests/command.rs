@@ -585,8 +585,7 @@ fn a_live_capture_is_read_while_it_is_written() {
     let output = run(&["run.hrxt"], folder.path());
     assert!(stdout(&output).contains("end: still recording when it was read (host-observed)"));
     assert!(
-        stderr(&output)
-            .contains("0 torn, 1 open region; still recording; besides: 1 being written")
+        stderr(&output).contains("0 torn, 1 open region; still recording; also: 1 being written")
     );
 }
 

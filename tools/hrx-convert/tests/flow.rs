@@ -135,7 +135,7 @@ fn captures_of_one_boot_on_one_timeline() {
 hrx-convert: ranks/a.hrxt: 3 events over 2.900 µs (host-observed), 0 overwritten, 1 torn, 0 open regions; the writer died
 hrx-convert: ranks/b.hrxt: 4 events over 3.900 µs (host-observed), 0 overwritten, 0 torn, 0 open regions; the writer died
 hrx-convert: z.hrxt: 2 events over 1.900 µs (host-observed), 0 overwritten, 0 torn, 0 open regions; the writer died
-hrx-convert: total: 9 events of 3 captures over 4.900 µs (host-observed), 0 overwritten, 1 torn, 0 open regions; aligned by CLOCK_MONOTONIC, for all are of one boot
+hrx-convert: total: 9 events of 3 captures over 4.900 µs (host-observed), 0 overwritten, 1 torn, 0 open regions; aligned by CLOCK_MONOTONIC: all are of one boot
 "
         )
     );

@@ -222,7 +222,7 @@ impl FactSheet {
             ),
         ] {
             if count > 0 {
-                self.line("besides", &format!("{} {what}", HumanCount(count)));
+                self.line("also", &format!("{} {what}", HumanCount(count)));
             }
         }
     }

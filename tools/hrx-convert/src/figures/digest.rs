@@ -16,7 +16,7 @@ use crate::figures::facts::Facts;
 pub const PERCENTILES: &str = "at most 0.1 % above the exact value, never below";
 /// What `--summary --json` prints, without the captures: each is written once it has been read, so that only one digest exists at a time.
 #[derive(Debug, Serialize)]
-struct Document {
+struct SummaryDocument {
     measurement: &'static str,
     percentiles: &'static str,
     captures: [(); 0],
@@ -24,7 +24,7 @@ struct Document {
 
 /// The text of the document before the first [`Digest`], and after the last.
 pub fn around_captures(pretty: bool) -> io::Result<(String, String)> {
-    let document = Document {
+    let document = SummaryDocument {
         measurement: MEASUREMENT,
         percentiles: PERCENTILES,
         captures: [],

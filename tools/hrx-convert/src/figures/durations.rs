@@ -1,7 +1,7 @@
 //! The durations of any number of groups of regions, in bounded memory.
 //!
-//! A group of a few regions keeps each duration. A larger one gets a histogram, as long as there are not too many of those; the durations of other groups
-//! go to a temporary file, 8 bytes each, until they are summed up one group after the other.
+//! A group of a few regions keeps each duration. A larger one gets a histogram, as long as there are not too many of those; the durations of other
+//! groups go to a temporary file, 8 bytes each, until they are summed up one group after the other.
 
 use std::fs::File;
 use std::io;

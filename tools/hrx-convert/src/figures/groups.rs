@@ -1,5 +1,5 @@
-//! Groups of regions: those of one label on one lane. A bounded number of lanes and labels have figures of their own, in the order in which they appear;
-//! the rest is counted together as [`LaneKey::Others`] and [`LabelKey::Others`].
+//! Groups of regions: those of one label on one lane. A bounded number of lanes and labels have figures of their own, in the order in which they
+//! appear; the rest is counted together as [`LaneKey::Others`] and [`LabelKey::Others`].
 
 use std::collections::HashMap;
 

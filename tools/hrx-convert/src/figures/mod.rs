@@ -1,7 +1,7 @@
 //! Figures: statistics of regions, when lanes were busy, the facts of a capture, and the documents that hold them.
 //!
-//! May use `text`, `input`, `output`. Within it, from the bottom up: `exact`, `largest` and `spill`; `sweep`; `distribution`, `durations` and `measures`;
-//! `groups`, `slowest` and `statistics`; `facts` and `metadata`; `digest` and `digest_builder`; `expect`.
+//! May use `text`, `input`, `output`. Within it, from the bottom up: `exact`, `largest` and `spill`; `sweep`; `distribution`, `durations` and
+//! `measures`; `groups`, `slowest` and `statistics`; `facts` and `metadata`; `digest` and `digest_builder`; `expect`.
 
 pub mod digest;
 pub mod digest_builder;

@@ -110,8 +110,8 @@ impl Statistics {
         self.sweep.region(event.start_ns, event.end_ns(), index)
     }
 
-    /// Adds the regions that were still running at the last moment known, `last_ns`, to the time covered, and sums up. A lane that was busy until `end_ns`
-    /// or beyond has no gap at its end.
+    /// Adds the regions that were still running at the last moment known, `last_ns`, to the time covered, and sums up. A lane that was busy until
+    /// `end_ns` or beyond has no gap at its end.
     ///
     /// # Errors
     /// A temporary file cannot be written or read.

@@ -119,8 +119,8 @@ fn three_digits(amount: f64) -> String {
 mod tests {
     use super::*;
 
-    /// The bug: a capture of 89 days lasted "89 d 23:46:29 h", and one of hours "1:02:03 h", as if the clock form still needed a unit. Found by reading the
-    /// messages of long captures aloud.
+    /// The bug: a capture of 89 days lasted "89 d 23:46:29 h", and one of hours "1:02:03 h", as if the clock form still needed a unit. Found by
+    /// reading the messages of long captures aloud.
     #[test]
     fn durations() {
         assert_eq!(duration_text(0), "0 ns");

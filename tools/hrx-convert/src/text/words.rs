@@ -93,7 +93,7 @@ fn outcome_text(outcome: &Outcome) -> String {
         line.push_str(&left_out);
     }
     if let Some(losses) = losses_with(report, 0) {
-        line.push_str("; besides: ");
+        line.push_str("; also: ");
         line.push_str(&losses);
     }
     line
@@ -143,7 +143,7 @@ fn total(captures: &Captures, outcomes: &[Outcome]) -> String {
     }
     line + match captures.alignment {
         Alignment::Single => "",
-        Alignment::MonotonicClock => "; aligned by CLOCK_MONOTONIC, for all are of one boot",
+        Alignment::MonotonicClock => "; aligned by CLOCK_MONOTONIC: all are of one boot",
         Alignment::WallTime => {
             "; aligned by wall time, which may be off: they are not all of one boot"
         }

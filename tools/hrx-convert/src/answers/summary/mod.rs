@@ -129,8 +129,8 @@ impl<Sink: Write> Format for Summary<Sink> {
 
     fn finish(mut self, _: &Captures, _: &[Outcome]) -> io::Result<()> {
         if self.json {
-            let (_, behind) = around_captures(true)?;
-            writeln!(self.sink, "\n  {behind}")?;
+            let (_, after) = around_captures(true)?;
+            writeln!(self.sink, "\n  {after}")?;
         }
         self.sink.flush()
     }
