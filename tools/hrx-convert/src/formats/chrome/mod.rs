@@ -25,9 +25,11 @@ use hrx_trace_reader::Event;
 use serde_json::{Value, json};
 
 use self::size::Size;
-use crate::figures::facts::{Exact, Merged};
+use crate::figures::exact::Exact;
+use crate::figures::metadata::Metadata;
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{Followed, Outcome, Writer};
+use crate::input::format::{FollowedFormat, Format};
+use crate::input::outcome::Outcome;
 use crate::text::names::{Names, shown};
 use crate::tracks::copy_rates::CopyRates;
 use crate::tracks::extras::Extras;
@@ -146,7 +148,7 @@ impl<Sink: Write> Chrome<Sink> {
     }
 }
 
-impl<Sink: Write> Writer for Chrome<Sink> {
+impl<Sink: Write> Format for Chrome<Sink> {
     fn expect(&mut self, events: u64) {
         self.size.expect(events);
     }
@@ -260,7 +262,7 @@ impl<Sink: Write> Writer for Chrome<Sink> {
                 self.write_out()?;
             }
         }
-        let merged = Merged::new(captures, outcomes);
+        let merged = Metadata::new(captures, outcomes);
         if self.form == Form::Array {
             let origin = captures.origin();
             let last_ns = outcomes.iter().map(Outcome::last_shown_ns);
@@ -285,7 +287,7 @@ impl<Sink: Write> Writer for Chrome<Sink> {
     }
 }
 
-impl<Sink: Write> Followed for Chrome<Sink> {
+impl<Sink: Write> FollowedFormat for Chrome<Sink> {
     fn flush(&mut self) -> io::Result<()> {
         self.write_out()?;
         self.sink.flush()

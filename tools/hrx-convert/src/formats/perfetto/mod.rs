@@ -37,9 +37,10 @@ use self::messages::{
     TrackDescriptor, TrackEvent, TrackEventDefaults,
 };
 use self::pen::{Length, Pen, Short, WORD_VARINT_MAX, key, varint};
-use crate::figures::facts::Merged;
+use crate::figures::metadata::Metadata;
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{Followed, Outcome, Writer};
+use crate::input::format::{FollowedFormat, Format};
+use crate::input::outcome::Outcome;
 use crate::text::names::shown;
 use crate::tracks::copy_rates::CopyRates;
 use crate::tracks::extras::Extras;
@@ -276,7 +277,7 @@ impl<Sink: Write> Perfetto<Sink> {
     }
 }
 
-impl<Sink: Write> Writer for Perfetto<Sink> {
+impl<Sink: Write> Format for Perfetto<Sink> {
     /// Writes a completed region.
     #[inline]
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
@@ -391,13 +392,13 @@ impl<Sink: Write> Writer for Perfetto<Sink> {
             }
             self.counters(capture)?;
         }
-        let facts = serde_json::to_string(&Merged::new(captures, outcomes))?;
+        let facts = serde_json::to_string(&Metadata::new(captures, outcomes))?;
         self.metadata("hrx-capture", facts)?;
         self.flush()
     }
 }
 
-impl<Sink: Write> Followed for Perfetto<Sink> {
+impl<Sink: Write> FollowedFormat for Perfetto<Sink> {
     fn flush(&mut self) -> io::Result<()> {
         self.write_out()?;
         self.sink.flush()
