@@ -163,7 +163,7 @@ impl Page {
         let ended = ended.map_or(String::new(), |ended| format!(" at {ended}"));
         let style = match facts.ending {
             Ending::WriterDied => BAD,
-            Ending::Finished | Ending::Live => GOOD,
+            _ => GOOD,
         };
         self.wrapped(
             style.bold(),
