@@ -176,18 +176,14 @@ fn packed<'captures>(
 }
 
 fn as_event(open: &OpenRegion, last_ns: u64) -> Event {
-    Event {
-        ring: 0,
-        sequence: 0,
-        start_ns: open.start_ns,
-        duration_ns: last_ns.saturating_sub(open.start_ns),
-        copied_bytes: open.copied_bytes,
-        correlation_id: open.correlation_id,
-        lane: open.lane,
-        label_id: open.label_id,
-        thread_id: open.thread_id,
-        status: 0,
-        failed: false,
-        saturated: open.saturated,
-    }
+    let mut event = Event::default();
+    event.start_ns = open.start_ns;
+    event.duration_ns = last_ns.saturating_sub(open.start_ns);
+    event.copied_bytes = open.copied_bytes;
+    event.correlation_id = open.correlation_id;
+    event.lane = open.lane;
+    event.label_id = open.label_id;
+    event.thread_id = open.thread_id;
+    event.saturated = open.saturated;
+    event
 }
