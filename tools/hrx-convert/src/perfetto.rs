@@ -901,10 +901,7 @@ mod tests {
     /// What is encoded by hand is what the messages say.
     #[test]
     fn a_region_is_two_packets() {
-        let mut made = Made::with(Geometry {
-            ring_count: 2,
-            ..Geometry::new(4)
-        });
+        let mut made = Made::with(Geometry::new(4).ring_count(2));
         let gemm = made.label("gemm");
         made.record(Record {
             label_id: gemm,
@@ -980,10 +977,7 @@ mod tests {
     /// Labels and tracks so many that what tracks remember of names is forgotten again and again, and a name larger than a chunk.
     #[test]
     fn names_are_known_before_they_are_used() {
-        let mut made = Made::with(Geometry {
-            label_bytes: 4 << 20,
-            ..Geometry::new(400)
-        });
+        let mut made = Made::with(Geometry::new(400).label_bytes(4 << 20));
         let labels: Vec<u32> = (0..200)
             .map(|i| made.label(&format!("{i}{}", "x".repeat(16_000))))
             .collect();

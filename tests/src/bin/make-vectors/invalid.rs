@@ -144,7 +144,7 @@ fn impossible_fields() -> Vec<Refused> {
             format!("header field {field} at offset {offset}: found {found}, expected {rule}"),
         )
     };
-    let behind = |what: &str| format!("a multiple of 64 behind the {what}");
+    let behind = |what: &str| format!("a multiple of 64 after the {what}");
     // tight(4, 2, 2, 64): counters 2048, control 2112, open table 2240, labels 2368, ring 0 2432, end 2944.
     vec![
         forged(
