@@ -61,3 +61,8 @@ pub use record::Record;
 compile_error!(
     "the format is little-endian and is read and written in place: big-endian hosts are not supported"
 );
+
+/// Compiles and runs the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -86,3 +86,8 @@ pub use self::{
     region::{Destination, Region},
     writer::Writer,
 };
+
+/// Compiles the README's examples.
+#[cfg(all(doctest, feature = "tracer"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
