@@ -480,13 +480,11 @@ mod tests {
 
     #[test]
     fn a_forged_capacity_costs_no_time_and_no_memory() {
-        let mut identity = hrx_trace_format::Geometry {
-            capacity: 1 << 46,
-            ring_count: RING_COUNT_MAX,
-            label_bytes: 16 << 20,
-        }
-        .layout()
-        .unwrap();
+        let mut identity = hrx_trace_format::Geometry::new(1 << 46)
+            .ring_count(RING_COUNT_MAX)
+            .label_bytes(16 << 20)
+            .layout()
+            .unwrap();
         identity.salt = 1;
         let identity = identity.sealed(&Checksum::new());
         let mut bytes = bytemuck::bytes_of(&identity).to_vec();

@@ -119,11 +119,7 @@ impl Numbers {
 /// Overlaps of every kind, several rings, gaps, failures, copies, overwritten events, running regions, and durations over six decades.
 fn busy(seed: u64, events: u64, ring_count: u32) -> Capture {
     let mut numbers = Numbers(seed);
-    let mut capture = Capture::with(Geometry {
-        capacity: 4_000,
-        ring_count,
-        ..Geometry::new(1)
-    });
+    let mut capture = Capture::with(Geometry::new(4_000).ring_count(ring_count));
     let labels: Vec<u32> = (0..7)
         .map(|i| capture.label(&format!("kernel {i}")))
         .collect();

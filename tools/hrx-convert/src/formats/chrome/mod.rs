@@ -399,7 +399,7 @@ mod tests {
             label in any::<String>(),
             rings in 1u32..4,
         ) {
-            let mut capture = Capture::with(Geometry { ring_count: rings, ..Geometry::new(16) });
+            let mut capture = Capture::with(Geometry::new(16).ring_count(rings));
             for text in [label.as_str(), "gemm \"a\\b\" \u{1}\t\u{7f} é 🚀 \u{5d0}", ""] {
                 capture.label(text);
             }
@@ -572,10 +572,7 @@ mod tests {
 
     #[test]
     fn a_mark_says_since_when_all_rings_are_complete() {
-        let mut capture = Capture::with(Geometry {
-            ring_count: 2,
-            ..Geometry::new(1)
-        });
+        let mut capture = Capture::with(Geometry::new(1).ring_count(2));
         capture.record_in(0, region(0, 1_000, 500));
         capture.record_in(1, region(0, 2_000, 500));
         capture.record_in(1, region(0, 3_000, 500));
@@ -629,10 +626,7 @@ mod tests {
     /// Labels whose escaped names exceed the cache are escaped again, with the same result.
     #[test]
     fn more_names_than_are_kept() {
-        let mut capture = Capture::with(Geometry {
-            label_bytes: 4 << 20,
-            ..Geometry::new(600)
-        });
+        let mut capture = Capture::with(Geometry::new(600).label_bytes(4 << 20));
         // 16 KiB each, six times that when escaped.
         let labels: Vec<u32> = (0..200)
             .map(|i| capture.label(&format!("{i}{}", "\u{1}".repeat(16_000))))

@@ -326,10 +326,7 @@ mod tests {
     /// prost decodes what was encoded by hand.
     #[test]
     fn a_region_is_two_packets() {
-        let mut made = Made::with(Geometry {
-            ring_count: 2,
-            ..Geometry::new(4)
-        });
+        let mut made = Made::with(Geometry::new(4).ring_count(2));
         let gemm = made.label("gemm");
         made.record(Record {
             label_id: gemm,
@@ -405,10 +402,7 @@ mod tests {
     /// Enough labels and tracks that sequences forget the names they know again and again, and names that are written past the chunk.
     #[test]
     fn names_are_known_before_they_are_used() {
-        let mut made = Made::with(Geometry {
-            label_bytes: 4 << 20,
-            ..Geometry::new(400)
-        });
+        let mut made = Made::with(Geometry::new(400).label_bytes(4 << 20));
         let labels: Vec<u32> = (0..200)
             .map(|i| made.label(&format!("{i}{}", "x".repeat(16_000))))
             .collect();
