@@ -5,6 +5,7 @@ pub mod crash;
 pub mod document;
 pub mod history;
 pub mod host;
+pub mod imports;
 pub mod programs;
 pub mod seeds;
 pub mod viewers;
