@@ -5,13 +5,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
-use clap::{ArgGroup, CommandFactory, Parser, ValueEnum};
+use clap::{ArgGroup, Args, CommandFactory, Parser, ValueEnum};
 
-use crate::answers::Answers;
-use crate::extras::Extras;
-use crate::filter::Selection;
-use crate::inputs::EXTENSION;
-use crate::output::Manner;
+use crate::figures::expect::Expectation;
+use crate::input::files::EXTENSION;
+use crate::input::filter::Selection;
+use crate::output::file::Manner;
+use crate::tracks::extras::Extras;
 
 /// Turn .hrxt captures of host-observed regions into a trace that viewers open
 ///
@@ -125,6 +125,40 @@ Exit codes:
   5  of several files, some cannot be read; the others are done
   6  with --check: an expectation is not met
 With --check and several files: the largest of their codes.";
+
+/// The flags.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Instead of converting")]
+pub struct Answers {
+    /// Say how the capture ended, what was running, what came before, what was slow, what failed and what is missing
+    #[arg(long, conflicts_with_all = ["format", "info", "check", "follow"])]
+    pub summary: bool,
+
+    /// Say what differs between two captures, A and B, by lane and label: counts, totals, percentiles, GB/s. With -o OUT.html as a page
+    #[arg(long, conflicts_with_all = ["format", "info", "check", "follow", "summary"])]
+    pub diff: bool,
+
+    /// Print the manual page, or completions for a shell; `tools/install` puts them where they belong
+    #[arg(long, value_enum, value_name = "WHAT", exclusive = true)]
+    pub generate: Option<Generated>,
+
+    /// With --check: expect something of the events that the filters select, as lane=npu, failed=0, 'count>=5', 'p99<2ms'; may be given several times
+    #[arg(long, value_name = "EXPECTATION", requires = "check")]
+    pub expect: Vec<Expectation>,
+}
+
+/// What to generate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Generated {
+    /// The manual page, in troff
+    Man,
+    /// Completions for bash
+    Bash,
+    /// Completions for zsh
+    Zsh,
+    /// Completions for fish
+    Fish,
+}
 
 /// What the name of an output asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,69 +2,41 @@
 //!
 //! A library for the command's own `main` and for the fuzzer, which runs command lines: it promises nothing else.
 
-mod ahead;
 mod answers;
-mod by_lane;
-mod captures;
-mod check;
-mod chrome;
 mod cli;
-mod columns;
-mod copy_rates;
-mod diff;
-mod digest;
-mod expect;
-mod extras;
-mod facts;
-mod filter;
-mod flows;
-mod follow;
-mod format;
-mod generate;
-mod info;
-mod inputs;
-mod lanes;
-mod marks;
-mod names;
+mod figures;
+mod formats;
+mod input;
 mod output;
-mod perfetto;
-mod progress;
-mod report;
-mod seed;
-mod signals;
-mod size;
-mod spill;
-mod statistics;
-mod summary;
-mod sweep;
-mod table;
-mod tids;
-mod words;
+mod text;
+mod tracks;
 
-#[cfg(test)]
-use hrx_trace_tests::capture;
-
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use anyhow::Context;
+use anyhow::Context as _;
 use clap::CommandFactory;
 use hrx_trace_reader::{Report, Trace};
 
-use crate::captures::Captures;
-use crate::chrome::Chrome;
+use crate::answers::{check, generate, info};
 pub use crate::cli::{Arguments, Format};
-use crate::filter::Filter;
-use crate::format::{Followed, Outcome};
-use crate::output::Output;
-use crate::perfetto::Perfetto;
-use crate::progress::Watched;
-use crate::report::Page;
-use crate::seed::Seed;
-use crate::table::{Csv, JsonLines};
+use crate::formats::chrome::Chrome;
+use crate::formats::page::Page;
+use crate::formats::perfetto::Perfetto;
+use crate::formats::seed::Seed;
+use crate::formats::table::{Csv, JsonLines};
+use crate::input::captures::Captures;
+use crate::input::conversion::{Followed, Outcome};
+use crate::input::filter::Filter;
+use crate::input::{conversion, files, follow};
+use crate::output::console::{print, say};
+use crate::output::file::Output;
+use crate::output::progress::Watched;
+use crate::output::signals;
+use crate::text::words;
 
 /// Of several files, some could not be read.
 const INCOMPLETE: u8 = 5;
@@ -102,9 +74,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
         arguments.validate(&arguments.files);
         follow::wait_for(&arguments.files, stop);
     }
-    let (files, mut failures) = inputs::find(&arguments.files);
+    let (files, mut failures) = files::find(&arguments.files);
     arguments.validate(&files);
-    inputs::allow_open(files.len())?;
+    files::allow_open(files.len())?;
     let newest = arguments.follow || arguments.selection.begins_late();
     let mut traces = Vec::new();
     for file in files {
@@ -158,19 +130,6 @@ fn inspect(arguments: &Arguments, traces: &[(PathBuf, Trace)]) -> anyhow::Result
     };
     print(&text)?;
     Ok(code)
-}
-
-/// Text on the standard output. A script that checks need not read the verdict.
-fn print(text: &str) -> anyhow::Result<()> {
-    match io::stdout()
-        .write_all(text.as_bytes())
-        .and_then(|()| io::stdout().flush())
-    {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(error).context("cannot write the standard output")
-        }
-        _ => Ok(()),
-    }
 }
 
 fn convert(
@@ -230,11 +189,11 @@ fn write(
         Format::Csv => follow_or_write(stop, captures, filter, Csv::new(output)?, quiet),
         Format::Html => {
             let writer = Page::new(output);
-            format::write_all(captures, filter, writer, quiet)
+            conversion::write_all(captures, filter, writer, quiet)
         }
         Format::Seed => {
             let writer = Seed::new(&captures[0], output)?;
-            format::write_all(captures, filter, writer, quiet)
+            conversion::write_all(captures, filter, writer, quiet)
         }
     }
 }
@@ -248,7 +207,7 @@ fn follow_or_write(
 ) -> io::Result<Vec<Outcome>> {
     match stop {
         Some(stop) => follow::follow(captures, filter, writer, stop),
-        None => format::write_all(captures, filter, writer, quiet),
+        None => conversion::write_all(captures, filter, writer, quiet),
     }
 }
 
@@ -263,9 +222,4 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
         .chain()
         .filter_map(|cause| cause.downcast_ref::<io::Error>())
         .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
-}
-
-/// A line on the standard error. That nobody listens there is no reason to fail.
-fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "hrx-convert: {line}");
 }

@@ -1,0 +1,34 @@
+//! The document of the in-memory tracer, byte for byte. It has no place for open regions, labels or losses other than overwritten events, nor for
+//! a second capture.
+
+use std::io::{self, Write};
+
+use hrx_trace_reader::Event;
+use hrx_trace_reader::seed::{Document, TraceEvent};
+
+use crate::input::captures::{Capture, Captures};
+use crate::input::conversion::{Outcome, Writer};
+
+/// Writes one capture as the seed's document.
+pub struct Seed<Sink> {
+    document: Document<Sink>,
+}
+
+impl<Sink: Write> Seed<Sink> {
+    /// Writes the head.
+    pub fn new(capture: &Capture, sink: Sink) -> io::Result<Self> {
+        let document = Document::new(sink, capture.trace.overwritten())?;
+        Ok(Self { document })
+    }
+}
+
+impl<Sink: Write> Writer for Seed<Sink> {
+    #[inline]
+    fn event(&mut self, _: &Capture, event: &Event) -> io::Result<()> {
+        self.document.event(&TraceEvent::from(event))
+    }
+
+    fn finish(self, _: &Captures, _: &[Outcome]) -> io::Result<()> {
+        self.document.finish()?.flush()
+    }
+}

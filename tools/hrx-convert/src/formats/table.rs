@@ -1,0 +1,357 @@
+//! Tables for scripts and query engines: JSON lines, and CSV. One schema, which spec/OUTPUT.md describes.
+//!
+//! Invariants:
+//! - the schema is stable: columns are added at the end, never renamed, moved or given another meaning;
+//! - a region is a row, in the order of completion; behind them come the regions that were running, with the state "open";
+//! - no cell of a number is ever empty, so that engines keep it an integer; integers are written out whatever their size;
+//! - JSON lines end with one of another kind, the account of what was lost. CSV has no place for it.
+
+use std::borrow::Cow;
+use std::io::{self, BufWriter, Write};
+
+use hrx_trace_format::MEASUREMENT;
+use hrx_trace_reader::{Event, OpenRegion};
+use serde::Serialize;
+
+use crate::figures::facts::Merged;
+use crate::input::captures::{Capture, Captures};
+use crate::input::conversion::{Followed, Outcome, Writer};
+use crate::input::labels::name_of;
+use crate::text::names::lane_name;
+use crate::text::names::{Names, plain};
+
+const BUFFER_BYTES: usize = 256 << 10;
+/// In a column there is room for the word alone.
+const HOST_OBSERVED: &str = "host-observed";
+
+/// A region. The fields' names are the columns.
+#[derive(Serialize)]
+struct Row<'capture> {
+    /// Of the captures given, from 0.
+    capture: usize,
+    pid: u32,
+    state: State,
+    start_ns: u64,
+    /// Of an open region: until the last moment known.
+    duration_ns: u64,
+    lane: u32,
+    lane_name: String,
+    label: Cow<'capture, str>,
+    copied_bytes: u64,
+    correlation_id: u64,
+    thread_id: u32,
+    status: u32,
+    failed: bool,
+    saturated: bool,
+    ring: u32,
+    /// 0: open, it has no ticket yet.
+    sequence: u64,
+    measurement: &'static str,
+    /// The real one; `pid` is unique in this output.
+    process_id: u32,
+    file: Cow<'capture, str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Completed,
+    Open,
+}
+
+impl<'capture> Row<'capture> {
+    fn completed(capture: &'capture Capture, event: &Event, label: &'capture str) -> Self {
+        Self {
+            capture: capture.index,
+            pid: capture.pid,
+            state: State::Completed,
+            start_ns: event.start_ns,
+            duration_ns: event.duration_ns,
+            lane: event.lane,
+            lane_name: lane_name(event.lane),
+            label: label.into(),
+            copied_bytes: event.copied_bytes,
+            correlation_id: event.correlation_id,
+            thread_id: event.thread_id,
+            status: event.status,
+            failed: event.failed,
+            saturated: event.saturated,
+            ring: event.ring,
+            sequence: event.sequence,
+            measurement: HOST_OBSERVED,
+            process_id: capture.trace.identity().process_id,
+            file: capture.path.to_string_lossy(),
+        }
+    }
+
+    fn open(capture: &'capture Capture, region: &OpenRegion, last_ns: u64) -> Self {
+        Self {
+            capture: capture.index,
+            pid: capture.pid,
+            state: State::Open,
+            start_ns: region.start_ns,
+            duration_ns: last_ns.saturating_sub(region.start_ns),
+            lane: region.lane,
+            lane_name: lane_name(region.lane),
+            label: name_of(&capture.trace, region.label_id),
+            copied_bytes: region.copied_bytes,
+            correlation_id: region.correlation_id,
+            thread_id: region.thread_id,
+            status: 0,
+            failed: false,
+            saturated: region.saturated,
+            ring: 0,
+            sequence: 0,
+            measurement: HOST_OBSERVED,
+            process_id: capture.trace.identity().process_id,
+            file: capture.path.to_string_lossy(),
+        }
+    }
+
+    /// What was running, capture by capture.
+    fn all_open(
+        captures: &'capture Captures,
+        outcomes: &'capture [Outcome],
+    ) -> impl Iterator<Item = Self> {
+        captures
+            .iter()
+            .zip(outcomes)
+            .flat_map(|(capture, outcome)| {
+                let report = &outcome.report;
+                let open = report.open_regions.iter();
+                open.map(|region| Self::open(capture, region, report.last_ns))
+            })
+    }
+}
+
+/// The labels as columns have them.
+struct Labels {
+    names: Names,
+    name: Vec<u8>,
+}
+
+impl Labels {
+    fn new() -> Self {
+        Self {
+            names: Names::new(plain),
+            name: Vec::new(),
+        }
+    }
+
+    fn of(&mut self, capture: &Capture, label_id: u32) -> Cow<'_, str> {
+        self.name.clear();
+        self.names.push(&mut self.name, capture, label_id);
+        String::from_utf8_lossy(&self.name)
+    }
+}
+
+/// Writes an object a line: {"kind":"region", …}, and at the end {"kind":"account", …}.
+pub struct JsonLines<Sink: Write> {
+    sink: BufWriter<Sink>,
+    labels: Labels,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Line<'line> {
+    Region(&'line Row<'line>),
+    Account {
+        measurement: &'static str,
+        #[serde(flatten)]
+        facts: Merged<'line>,
+    },
+}
+
+impl<Sink: Write> JsonLines<Sink> {
+    pub fn new(sink: Sink) -> Self {
+        Self {
+            sink: BufWriter::with_capacity(BUFFER_BYTES, sink),
+            labels: Labels::new(),
+        }
+    }
+
+    fn line(sink: &mut BufWriter<Sink>, line: &Line<'_>) -> io::Result<()> {
+        serde_json::to_writer(&mut *sink, line)?;
+        sink.write_all(b"\n")
+    }
+}
+
+impl<Sink: Write> Writer for JsonLines<Sink> {
+    fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
+        let label = self.labels.of(capture, event.label_id);
+        let row = Row::completed(capture, event, &label);
+        Self::line(&mut self.sink, &Line::Region(&row))
+    }
+
+    fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
+        for row in Row::all_open(captures, outcomes) {
+            Self::line(&mut self.sink, &Line::Region(&row))?;
+        }
+        let account = Line::Account {
+            measurement: MEASUREMENT,
+            facts: Merged::new(captures, outcomes),
+        };
+        Self::line(&mut self.sink, &account)?;
+        self.flush()
+    }
+}
+
+impl<Sink: Write> Followed for JsonLines<Sink> {
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
+    }
+}
+
+/// Writes a head with the columns' names, and a region a line; quoted as by RFC 4180 where needed, lines ended by LF.
+pub struct Csv<Sink: Write> {
+    rows: csv::Writer<Sink>,
+    labels: Labels,
+}
+
+impl<Sink: Write> Csv<Sink> {
+    /// Writes the head, which stands there even if no region does.
+    pub fn new(sink: Sink) -> io::Result<Self> {
+        let mut rows = csv::WriterBuilder::new()
+            .has_headers(false)
+            .buffer_capacity(BUFFER_BYTES)
+            .from_writer(sink);
+        rows.write_record(COLUMNS)?;
+        let labels = Labels::new();
+        Ok(Self { rows, labels })
+    }
+}
+
+/// The fields of a row, in their order.
+const COLUMNS: [&str; 19] = [
+    "capture",
+    "pid",
+    "state",
+    "start_ns",
+    "duration_ns",
+    "lane",
+    "lane_name",
+    "label",
+    "copied_bytes",
+    "correlation_id",
+    "thread_id",
+    "status",
+    "failed",
+    "saturated",
+    "ring",
+    "sequence",
+    "measurement",
+    "process_id",
+    "file",
+];
+
+impl<Sink: Write> Writer for Csv<Sink> {
+    fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
+        let label = self.labels.of(capture, event.label_id);
+        Ok(self
+            .rows
+            .serialize(Row::completed(capture, event, &label))?)
+    }
+
+    fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
+        for row in Row::all_open(captures, outcomes) {
+            self.rows.serialize(row)?;
+        }
+        self.flush()
+    }
+}
+
+impl<Sink: Write> Followed for Csv<Sink> {
+    fn flush(&mut self) -> io::Result<()> {
+        self.rows.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hrx_trace_format::Record;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::input::conversion::write_everything;
+    use hrx_trace_tests::capture::{Capture as Made, region, running};
+
+    fn captures() -> Captures {
+        let mut made = Made::new(8);
+        let label = made.label("a \"quoted\", comma\nline 🚀");
+        made.record(Record {
+            label_id: label,
+            copied_bytes: u64::MAX,
+            correlation_id: 7,
+            flags: 1,
+            status: 5,
+            ..region(1, 1_000, 2_345)
+        });
+        made.tear().open(0, running(9, 2_000));
+        Captures::of_bytes([made.bytes()])
+    }
+
+    #[test]
+    fn json_lines() {
+        let captures = captures();
+        let mut lines = Vec::new();
+        write_everything(&captures, JsonLines::new(&mut lines));
+        let text = String::from_utf8(lines).expect("UTF-8");
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[..2],
+            [
+                r#"{"kind":"region","capture":0,"pid":4242,"state":"completed","start_ns":1000,"duration_ns":2345,"lane":1,"lane_name":"compute","label":"a \"quoted\", comma\nline 🚀","copied_bytes":18446744073709551615,"correlation_id":7,"thread_id":99,"status":5,"failed":true,"saturated":false,"ring":0,"sequence":1,"measurement":"host-observed","process_id":4242,"file":"0.hrxt"}"#,
+                r#"{"kind":"region","capture":0,"pid":4242,"state":"open","start_ns":2000,"duration_ns":1345,"lane":9,"lane_name":"lane 9","label":"native region","copied_bytes":0,"correlation_id":0,"thread_id":99,"status":0,"failed":false,"saturated":false,"ring":0,"sequence":0,"measurement":"host-observed","process_id":4242,"file":"0.hrxt"}"#,
+            ]
+        );
+        let account: Value = serde_json::from_str(lines[2]).expect("JSON");
+        assert_eq!(account["kind"], "account");
+        assert_eq!(account["account"]["torn"], 1);
+        assert_eq!(account["measurement"], MEASUREMENT);
+        assert_eq!(lines.len(), 3);
+    }
+
+    #[test]
+    fn csv() {
+        let captures = captures();
+        let mut table = Vec::new();
+        write_everything(&captures, Csv::new(&mut table).expect("memory"));
+        assert_eq!(
+            String::from_utf8(table).expect("UTF-8"),
+            "capture,pid,state,start_ns,duration_ns,lane,lane_name,label,copied_bytes,correlation_id,thread_id,status,failed,saturated,ring,sequence,measurement,process_id,file
+0,4242,completed,1000,2345,1,compute,\"a \"\"quoted\"\", comma\nline 🚀\",18446744073709551615,7,99,5,true,false,0,1,host-observed,4242,0.hrxt
+0,4242,open,2000,1345,9,lane 9,native region,0,0,99,0,false,false,0,0,host-observed,4242,0.hrxt
+"
+        );
+    }
+
+    /// The head is written apart from the rows.
+    #[test]
+    fn the_columns_are_the_fields() {
+        let captures = captures();
+        let event = captures.events(0).next().expect("an event").1;
+        let region = Row::completed(&captures[0], &event, "gemm");
+        let value = serde_json::to_string(&region).expect("JSON");
+        let mut from = 0;
+        for column in COLUMNS {
+            let key = format!("\"{column}\":");
+            from += value[from..].find(&key).expect("the column, in its place") + key.len();
+        }
+        let fields = serde_json::to_value(&region).expect("JSON");
+        assert_eq!(
+            fields.as_object().map(|fields| fields.len()),
+            Some(COLUMNS.len())
+        );
+    }
+
+    #[test]
+    fn the_document_describes_these_columns() {
+        let document = include_str!("../../../../spec/OUTPUT.md");
+        let described = document.lines().filter_map(|line| {
+            let (column, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
+            let _ = rest.split_once(" | ")?;
+            Some(column)
+        });
+        assert!(described.eq(COLUMNS));
+    }
+}

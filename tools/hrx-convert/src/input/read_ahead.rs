@@ -1,0 +1,135 @@
+//! Reading ahead: one thread reads and checks events while another renders and writes them, so that two cores share the work.
+//!
+//! Events travel in batches, of which there are [`BATCHES`], used again and again: memory is bounded, and neither side waits for the other at every event.
+
+use std::panic::resume_unwind;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use hrx_trace_reader::Event;
+
+use crate::input::captures::MergedEvents;
+
+/// Events of a batch: some hundred KiB, which stay in a core's cache.
+const BATCH_EVENTS: usize = 2_048;
+const BATCHES: usize = 4;
+
+type Batch = Vec<(usize, Event)>;
+
+/// Gives the events to `consume` as another thread reads them, and afterwards hands them back. If `consume` leaves some, at most
+/// `BATCHES` × `BATCH_EVENTS` of those are lost.
+pub fn read_ahead<'captures, R>(
+    mut events: MergedEvents<'captures>,
+    consume: impl FnOnce(Ahead) -> R,
+) -> (R, MergedEvents<'captures>) {
+    let (to_consumer, full) = channel();
+    let (give_back, empty) = channel();
+    for _ in 0..BATCHES {
+        // The receiver lives in this function.
+        let _ = give_back.send(Batch::with_capacity(BATCH_EVENTS));
+    }
+    let ahead = Ahead {
+        left: events.size_hint().1,
+        full,
+        give_back,
+        batch: Batch::new(),
+        next: 0,
+    };
+    thread::scope(|scope| {
+        let reader = scope.spawn(move || {
+            while let Ok(batch) = empty.recv() {
+                let mut batch: Batch = batch;
+                batch.extend(events.by_ref().take(BATCH_EVENTS));
+                if batch.is_empty() || to_consumer.send(batch).is_err() {
+                    break;
+                }
+            }
+            events
+        });
+        let result = consume(ahead);
+        let events = reader.join().unwrap_or_else(|panic| resume_unwind(panic));
+        (result, events)
+    })
+}
+
+/// Events that another thread reads.
+pub struct Ahead {
+    left: Option<usize>,
+    full: Receiver<Batch>,
+    give_back: Sender<Batch>,
+    batch: Batch,
+    /// The next one of the batch.
+    next: usize,
+}
+
+impl Ahead {
+    /// Changes the batch for a full one; whether there is one.
+    #[cold]
+    fn turn(&mut self) -> bool {
+        let Ok(full) = self.full.recv() else {
+            return false;
+        };
+        let mut read = std::mem::replace(&mut self.batch, full);
+        self.next = 0;
+        self.left = self.left.map(|left| left.saturating_sub(self.batch.len()));
+        // The very first one is none of those that travel.
+        if read.capacity() > 0 {
+            read.clear();
+            // The reader has gone when there is nothing left to read.
+            let _ = self.give_back.send(read);
+        }
+        true
+    }
+}
+
+impl Iterator for Ahead {
+    type Item = (usize, Event);
+
+    #[inline]
+    fn next(&mut self) -> Option<(usize, Event)> {
+        loop {
+            if let Some(event) = self.batch.get(self.next) {
+                self.next += 1;
+                return Some(*event);
+            }
+            if !self.turn() {
+                return None;
+            }
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, self.left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::captures::Captures;
+    use hrx_trace_tests::capture::{Capture, region};
+
+    fn captures() -> Captures {
+        let mut made = Capture::new(50_000);
+        for i in 0..50_000 {
+            made.record(region(0, i, 1));
+        }
+        Captures::of_bytes([made.bytes()])
+    }
+
+    #[test]
+    fn every_event_in_its_order() {
+        let captures = captures();
+        let (read, events) = read_ahead(captures.events(0), |ahead| ahead.collect::<Vec<_>>());
+        assert!(read.into_iter().eq(captures.events(0)));
+        assert_eq!(events.finish()[0].account.recovered, 50_000);
+    }
+
+    #[test]
+    fn whoever_stops_early_does_not_hang_the_reader() {
+        let captures = captures();
+        let (read, events) = read_ahead(captures.events(0), |ahead| ahead.take(10).count());
+        assert_eq!(read, 10);
+        assert_eq!(events.finish()[0].account.recovered, 50_000);
+    }
+}

@@ -1,0 +1,187 @@
+//! Which region comes after which of the same correlation id, for arrows in viewers.
+//!
+//! Regions of one id form a chain in the order of completion, as long as each begins no earlier than the one before; one that began earlier
+//! starts a chain of its own, since an arrow cannot go back in time. A chain's number is never used again. Memory is fixed: the latest
+//! [`WAYS`] ids of each of [`SETS`] sets are remembered, which is all of them where fewer than some ten thousand are under way. One that was forgotten
+//! starts a new chain, which costs an arrow and never draws a wrong one.
+
+use crate::input::captures::Capture;
+
+/// A power of two.
+const SETS: usize = 1 << 13;
+const WAYS: usize = 4;
+
+/// A place in a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The chain's number, from 1.
+    pub chain: u64,
+    /// The region before it.
+    pub before: Option<Region>,
+}
+
+/// A region, as an arrow finds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Region {
+    pub start_ns: u64,
+    /// The track's thread id, where the output knows tracks by it.
+    pub tid: u32,
+    /// Whether it has no duration.
+    pub is_point: bool,
+}
+
+/// Half a cache line, so that a set takes two.
+#[derive(Clone, Copy, Default)]
+struct Chain {
+    correlation_id: u64,
+    /// 0: none.
+    chain: u64,
+    start_ns: u64,
+    tid: u32,
+    /// The capture's index, and in the lowest bit whether the region is a point.
+    capture_and_point: u32,
+}
+
+impl Chain {
+    fn last(&self) -> Region {
+        Region {
+            start_ns: self.start_ns,
+            tid: self.tid,
+            is_point: self.capture_and_point & 1 != 0,
+        }
+    }
+}
+
+/// The latest first.
+#[derive(Clone, Copy, Default)]
+#[repr(align(64))]
+struct Set([Chain; WAYS]);
+
+/// The chains under way.
+pub struct Flows {
+    sets: Vec<Set>,
+    chains: u64,
+}
+
+impl Flows {
+    pub fn new() -> Self {
+        Self {
+            sets: vec![Set::default(); SETS],
+            chains: 0,
+        }
+    }
+
+    /// The region's place; None: it has no correlation id.
+    #[inline]
+    pub fn link(&mut self, capture: &Capture, correlation_id: u64, region: Region) -> Option<Link> {
+        if correlation_id == 0 {
+            return None;
+        }
+        let capture = capture.index as u32;
+        let Set(set) = &mut self.sets[set_of(correlation_id, capture)];
+        let is_known = |known: &Chain| {
+            known.correlation_id == correlation_id && known.capture_and_point >> 1 == capture
+        };
+        let known = set.iter().position(is_known);
+        let way = known.unwrap_or(WAYS - 1);
+        // Most continue the latest chain of their set, which stays where it is.
+        if way > 0 {
+            set[..=way].rotate_right(1);
+        }
+        let latest = &mut set[0];
+        let before = known
+            .map(|_| latest.last())
+            .filter(|before| before.start_ns <= region.start_ns);
+        if before.is_none() {
+            self.chains += 1;
+            latest.chain = self.chains;
+        }
+        latest.correlation_id = correlation_id;
+        latest.start_ns = region.start_ns;
+        latest.tid = region.tid;
+        latest.capture_and_point = capture << 1 | u32::from(region.is_point);
+        Some(Link {
+            chain: latest.chain,
+            before,
+        })
+    }
+}
+
+/// Ids that follow each other, as most do, have sets that follow each other: the next one is in the cache, or on its way. Others are scattered.
+fn set_of(correlation_id: u64, capture: u32) -> usize {
+    const NEIGHBOURS: u64 = 16;
+    let block = mixed((correlation_id / NEIGHBOURS) ^ (u64::from(capture) << 48));
+    block.wrapping_add(correlation_id % NEIGHBOURS) as usize % SETS
+}
+
+/// SplitMix64's finalizer: a bijection that scatters.
+pub fn mixed(number: u64) -> u64 {
+    let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    number ^ number >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::captures::Captures;
+    use hrx_trace_tests::capture::Capture as Made;
+
+    fn links(
+        captures: &Captures,
+        regions: impl IntoIterator<Item = (usize, u64, u64)>,
+    ) -> Vec<(u64, bool)> {
+        let mut flows = Flows::new();
+        let link = |(index, id, start_ns): (usize, u64, u64)| {
+            let region = Region {
+                start_ns,
+                ..Region::default()
+            };
+            flows.link(&captures[index], id, region)
+        };
+        let links = regions.into_iter().filter_map(link);
+        links
+            .map(|link| (link.chain, link.before.is_some()))
+            .collect()
+    }
+
+    #[test]
+    fn chains() {
+        let captures = Captures::of_bytes([Made::new(1).bytes(), Made::new(1).bytes()]);
+        let links = links(
+            &captures,
+            // No id; two of one id; another id; the same of another capture; back in time; equal.
+            [
+                (0, 0, 1),
+                (0, 7, 1),
+                (0, 7, 5),
+                (0, 8, 6),
+                (1, 7, 7),
+                (0, 7, 4),
+                (0, 7, 4),
+            ],
+        );
+        assert_eq!(
+            links,
+            [
+                (1, false),
+                (1, true),
+                (2, false),
+                (3, false),
+                (4, false),
+                (4, true)
+            ]
+        );
+    }
+
+    #[test]
+    fn ten_thousand_at_once_are_told_apart() {
+        let captures = Captures::of_bytes([Made::new(1).bytes()]);
+        for stride in [1, 3, 8, 15, 16, 64, 4_096, 1 << 32] {
+            let ids = (1..=10_000).map(|id| (0, id * stride, id));
+            let links = links(&captures, ids.clone().chain(ids));
+            let continued = links.iter().filter(|link| link.1).count();
+            assert!(continued > 9_500, "{continued} of stride {stride}");
+        }
+    }
+}
