@@ -1,4 +1,4 @@
-//! Children that record, are stopped or killed, and leave a file to be judged.
+//! Child processes that record, are stopped or killed, and leave a file to be judged.
 
 pub mod hot;
 pub mod pair;
@@ -8,7 +8,7 @@ pub mod storm;
 pub mod tracee;
 pub mod way;
 
-/// The seed of all random choices: HRX_TEST_SEED, or a fresh one. Printed, so that a failure can be repeated.
+/// The seed of all random choices: HRX_TEST_SEED, or a fresh one. Printed so that a failure can be repeated.
 ///
 /// # Panics
 /// If HRX_TEST_SEED is not a number.

@@ -1,4 +1,4 @@
-//! What the tests of the whole project share, the tests of the tools included. The tests themselves stand in `tests/`, one file an idea.
+//! Helpers shared by the tests of the whole project, those of the tools included. The tests themselves are in `tests/`, one idea a file.
 
 pub mod capture;
 pub mod crash;
@@ -10,7 +10,7 @@ pub mod programs;
 pub mod seeds;
 pub mod viewers;
 
-/// Compiles what the README tells people to write.
+/// Compiles the README's code.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
