@@ -88,17 +88,17 @@ pub struct Capture {
 
 /// What a reader reports about an image.
 #[derive(Debug)]
-pub struct Said {
+pub struct Reading {
     /// The events, in the reader's order.
     pub events: Vec<Event>,
     /// Everything else that it reports.
     pub report: Report,
 }
 
-impl Said {
+impl Reading {
     /// Reads all of `trace`.
     #[must_use]
-    pub fn by(trace: &Trace) -> Self {
+    pub fn of(trace: &Trace) -> Self {
         let mut events = trace.events();
         Self {
             events: events.by_ref().collect(),
@@ -208,7 +208,7 @@ impl Calls<'_> {
     }
 
     /// Asserts that `event` has the fields that its call asked for.
-    fn assert_said(&mut self, trace: &Trace, event: &Event) {
+    fn assert_recorded(&mut self, trace: &Trace, event: &Event) {
         let number = event.correlation_id as usize;
         let mixed = mix(number);
         assert_eq!(u64::from(event.lane), mixed % 7);
@@ -256,7 +256,7 @@ impl Capture {
     fn keep(&mut self, path: &Path, step: Option<Step>, calls: &mut Calls) {
         let bytes = fs::read(path).expect("the file is read");
         let trace = Trace::from_bytes(bytes.clone()).expect("an undamaged file is a trace");
-        let Said { events, report } = Said::by(&trace);
+        let Reading { events, report } = Reading::of(&trace);
         self.capture_id = trace.identity().capture_id;
         for event in events {
             self.note_name(&trace, event.label_id);
@@ -264,7 +264,7 @@ impl Capture {
                 .events
                 .entry((event.ring, event.sequence))
                 .or_insert_with(|| {
-                    calls.assert_said(&trace, &event);
+                    calls.assert_recorded(&trace, &event);
                     event
                 });
             assert_eq!(*known, event, "an event changed");
@@ -324,10 +324,10 @@ impl Capture {
     /// If either is not so.
     #[must_use]
     #[track_caller]
-    pub fn assert_true(&self, trace: &Trace) -> Said {
-        let said = Said::by(trace);
+    pub fn assert_true(&self, trace: &Trace) -> Reading {
+        let reading = Reading::of(trace);
         let mut last = vec![0; trace.identity().ring_count as usize];
-        for event in &said.events {
+        for event in &reading.events {
             let written = self.events.get(&(event.ring, event.sequence));
             assert_eq!(written, Some(event), "an event that was never written");
             let last = &mut last[event.ring as usize];
@@ -338,18 +338,21 @@ impl Capture {
             *last = event.sequence;
             self.assert_name(trace, event.label_id);
         }
-        for open in &said.report.open_regions {
+        for open in &reading.report.open_regions {
             assert!(
                 self.open.contains(open),
                 "a region that never began: {open:?}"
             );
             self.assert_name(trace, open.label_id);
         }
-        for account in said.report.rings.iter().chain([&said.report.account]) {
+        for account in reading.report.rings.iter().chain([&reading.report.account]) {
             assert!(account.balances(), "{account:?}");
         }
-        assert_eq!(said.report.account.recovered, said.events.len() as u64);
-        said
+        assert_eq!(
+            reading.report.account.recovered,
+            reading.events.len() as u64
+        );
+        reading
     }
 
     #[track_caller]

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 #[derive(Debug)]
 pub struct Host {
     child: Child,
-    said: BufReader<ChildStdout>,
+    output: BufReader<ChildStdout>,
     /// The lines it has printed so far.
     pub lines: Vec<String>,
 }
@@ -27,10 +27,10 @@ impl Host {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        let said = BufReader::new(child.stdout.take().expect("a pipe"));
+        let output = BufReader::new(child.stdout.take().expect("a pipe"));
         Self {
             child,
-            said,
+            output,
             lines: Vec::new(),
         }
     }
@@ -49,7 +49,7 @@ impl Host {
     pub fn wait_for(&mut self, start: &str) -> String {
         loop {
             let mut line = String::new();
-            let length = self.said.read_line(&mut line).expect("text");
+            let length = self.output.read_line(&mut line).expect("text");
             assert!(
                 length > 0,
                 "it ended before it printed {start:?}: {:?}",
@@ -96,7 +96,7 @@ impl Host {
     #[must_use]
     #[track_caller]
     pub fn ends_well(mut self) -> Vec<String> {
-        for line in (&mut self.said).lines() {
+        for line in (&mut self.output).lines() {
             self.lines.push(line.expect("text"));
         }
         let status = self.wait();
