@@ -1,4 +1,4 @@
-//! Drives the program `host`, either directly or in namespaces of its own, where disks can be full, process ids begin at 1, and mounts vanish with the program.
+//! Drives the program `host`, directly or in its own namespaces, where disks can be full, process ids begin at 1, and mounts vanish with the program.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};

@@ -1,7 +1,7 @@
-//! Who imports whom: the files of each crate of the workspace, the imports between them, and the rules that these keep.
+//! The import graph: the files of each crate of the workspace, the imports between them, and the rules for these.
 //!
-//! The source is parsed, not compiled. Names are resolved as far as it takes to tell which file defines them, through `use` lines, re-exports and
-//! globs, so an import counts as one of the file that defines the name, whatever path it takes. What only tests compile (`#[cfg(test)]`) is left out.
+//! The source is parsed, not compiled. Each name is followed through `use` lines, re-exports and globs to the file that defines it, and counts as an
+//! import of that file. Code that only tests compile (`#[cfg(test)]`) is left out.
 
 mod graph;
 mod names;

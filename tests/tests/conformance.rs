@@ -188,8 +188,8 @@ fn decode_py_reads_each_vector_as_expected() {
     let answers = decode_all(files.iter().map(PathBuf::as_path));
     assert_eq!(answers.len(), files.len());
     for (path, answer) in files.iter().zip(answers) {
-        let beside = ["json", "txt"].map(|extension| path.with_extension(extension));
-        let [document, complaint] = beside.map(|path| fs::read_to_string(path).ok());
+        let paths = ["json", "txt"].map(|extension| path.with_extension(extension));
+        let [document, complaint] = paths.map(|path| fs::read_to_string(path).ok());
         if let Some(document) = &document {
             assert_eq!(
                 parse(&answer, path),
@@ -423,7 +423,7 @@ fn forge(bytes: &mut [u8], random: &mut Random) -> String {
     let mut put = |offset: u64, item: &[u8]| {
         if let Some(place) = bytes
             .get_mut(offset as usize..)
-            .and_then(|behind| behind.get_mut(..item.len()))
+            .and_then(|rest| rest.get_mut(..item.len()))
         {
             place.copy_from_slice(item);
         }

@@ -57,10 +57,10 @@ fn document() -> String {
 /// The cells of the first table after `place`, row by row, without its head.
 fn table(place: &str) -> Vec<Vec<String>> {
     let document = document();
-    let (_, behind) = document
+    let (_, after) = document
         .split_once(place)
         .unwrap_or_else(|| panic!("FORMAT.md has no {place:?}"));
-    behind
+    after
         .lines()
         .skip_while(|line| !line.starts_with('|'))
         .take_while(|line| line.starts_with('|'))

@@ -389,7 +389,7 @@ fn a_writer_stopped_at_any_instruction_of_its_own_ring_costs_nothing() {
     drop(child);
     assert_eq!(fs::read(path).unwrap(), last);
     println!(
-        "stalled writers with rings of their own checked: {stops}, {} images; nothing is lost",
+        "stalled writers with their own rings checked: {stops}, {} images; nothing is lost",
         pair.images
     );
     assert!(stops > 300, "the child was stopped {stops} times only");

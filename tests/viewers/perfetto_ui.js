@@ -1,4 +1,4 @@
-// Takes a picture of a trace in Perfetto's real user interface, for the README. Checks use trace_processor.js: the
+// Takes a picture of a trace in Perfetto's real user interface, for the READMEs. Checks use trace_processor.js: the
 // same engine, and faster.
 //
 //   node perfetto_ui.js TRACE PNG [--width PIXELS] [--select GLOB]

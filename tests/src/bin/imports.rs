@@ -1,4 +1,4 @@
-//! Prints who imports whom, crate by crate, and what breaks a rule. Fails if anything does.
+//! Prints the import graph, crate by crate, and every violation of a rule. Fails if there is one.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! Nodes and who imports whom, without a word about what the nodes are.
+//! A directed graph: which node imports which, and which do so in a circle.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// A graph of so many nodes; an edge from a node to itself says nothing and is left out.
+    /// A graph of `nodes` nodes. Edges from a node to itself are left out.
     pub fn new(nodes: usize, edges: impl IntoIterator<Item = (usize, usize)>) -> Self {
         let mut imports = vec![BTreeSet::new(); nodes];
         for (from, to) in edges {
@@ -32,7 +32,7 @@ impl Graph {
                 .copied()
                 .filter(|&other| self.reaches[other].contains(&node))
                 .collect();
-            // Listed at its first node; a node that is in no circle does not reach itself.
+            // Listed once, at its first node. A node in no circle does not reach itself, and its set is empty.
             if circle.first() == Some(&node) {
                 circles.push(circle);
             }
@@ -40,7 +40,7 @@ impl Graph {
         circles
     }
 
-    /// How many nodes each node stands on. Sorted by it, the largest first, no node stands before one that imports it, circles excepted.
+    /// How many nodes `node` stands on. Sorted by height, the largest first, users come before what they use, except in circles.
     pub fn height(&self, node: usize) -> usize {
         self.reaches[node].len()
     }

@@ -12,10 +12,10 @@ enum Found {
     Item(FileId),
 }
 
-/// The lookups on the way, so that imports that lead to each other end.
+/// The lookups in progress: imports that lead to each other end here.
 type Seen = HashSet<(ModuleId, String)>;
 
-/// The lines of each file that import another.
+/// For each file that imports another: on which lines.
 pub type Edges = BTreeMap<(FileId, FileId), BTreeSet<usize>>;
 
 impl Source {
@@ -50,8 +50,7 @@ impl Source {
         found.into_iter().map(|found| self.file_of(found)).collect()
     }
 
-    /// The files that a path in code names. A name that a `use` line of this module imports is that line's matter,
-    /// unless the line only re-exports it.
+    /// The files that a path in code names. A name that a `use` line of this module binds is counted at that line, unless the line only re-exports it.
     fn files_of_mention(&self, module: ModuleId, mention: &Mention) -> BTreeSet<FileId> {
         let here = &self.modules[module];
         let mut found = Vec::new();
@@ -65,7 +64,7 @@ impl Source {
         } else if !self.begins_with_imported_item(module, &mention.path[0]) {
             found = self.walk(module, &mention.path, &mut Seen::new());
         }
-        // In code a path ends at a value, a type or a macro: a module of the same name is not meant.
+        // In code, a path ends at a value, a type or a macro, never at a module of the same name.
         let items = found.iter().any(|found| matches!(found, Found::Item(_)));
         found
             .into_iter()
@@ -94,7 +93,7 @@ impl Source {
         })
     }
 
-    /// `Item::member`, where a `use` line binds `Item`: that line's matter. A module that it binds leads on to other files.
+    /// Whether `first` is an item bound by a `use` line, which then counts for `first::member` too. A module bound by one may lead to further files.
     fn begins_with_imported_item(&self, module: ModuleId, first: &str) -> bool {
         let asking = self.modules[module].file;
         self.is_imported(module, first)
@@ -145,7 +144,7 @@ impl Source {
         }
     }
 
-    /// The next segment of a path: a member of the modules found so far. What belongs to an item stands where the item does.
+    /// The next segment of a path: a member of the modules found so far. A member of an item is in the item's file.
     fn step(&self, found: &[Found], name: &str, asking: FileId, seen: &mut Seen) -> Vec<Found> {
         let modules: Vec<ModuleId> = found
             .iter()
@@ -161,7 +160,7 @@ impl Source {
         for module in modules {
             let inside = self.lookup(module, name, asking, seen);
             if inside.is_empty() {
-                // A name of another crate, or one that a macro defines: it comes from this module.
+                // A re-export from another crate, or an item made by a macro: it comes from this module.
                 members.push(Found::Item(self.modules[module].file));
             }
             members.extend(inside);
@@ -186,7 +185,7 @@ impl Source {
         }
         for import in here.imports.get(name).into_iter().flatten() {
             let origin = self.walk(module, &import.path, seen);
-            // A private import of another file is borrowed: that file is needed as well.
+            // Another file's private import is borrowed, so that file is needed as well.
             if !origin.is_empty() && !import.public && here.file != asking {
                 found.push(Found::Item(here.file));
             }

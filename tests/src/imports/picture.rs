@@ -1,4 +1,4 @@
-//! The imports as text: each wing with those that it uses, each file with those that it imports, users above what they use.
+//! The imports as text: each wing with the wings that it uses, each file with the files that it imports, users above what they use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

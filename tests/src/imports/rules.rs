@@ -1,9 +1,9 @@
-//! The rules that the imports of a crate keep. What breaks one is reported with its file and line.
+//! The rules for the imports of a crate. Each violation is reported with file and line.
 //!
-//! - No file imports one that holds it: not `lib.rs`, not the `mod.rs` of its folder.
+//! - No file imports from a module that holds it: not from `lib.rs`, not from the `mod.rs` of its folder.
 //! - Where the crate states the order of its wings, no wing imports one before it.
 //! - No two files import each other, directly or by way of others.
-//! - No two neighbouring folders do.
+//! - No two folders inside the same folder do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ impl Target {
         let mut found = self.misplaced();
         let mut edges: BTreeSet<Edge> = self.edges().keys().copied().collect();
         edges.retain(|&(from, _)| !self.is_borrowed(from));
-        // An import that is reported for itself is left out of what follows, which it would only make larger.
+        // Each upward import is reported alone, and left out of the circles, which it would only enlarge.
         edges.retain(|&(from, to)| match self.upward(from, to) {
             Some(why) => {
                 found.push(format!("{}: {why}", self.site(from, to)));

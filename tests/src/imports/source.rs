@@ -1,4 +1,4 @@
-//! The modules of one crate as its source spells them: what each defines, imports and mentions. Nothing is resolved yet.
+//! The modules of one crate as written: what each defines, imports and mentions. Nothing is resolved yet.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub struct Source {
     pub modules: Vec<Module>,
     /// Names of the macros that `#[macro_export]` puts into the root, and the file that defines each.
     pub exported_macros: HashMap<String, FileId>,
-    /// Files that only tests compile. Nothing in them counts.
+    /// Files that only tests compile. Their imports do not count.
     pub test_files: Vec<PathBuf>,
 }
 
@@ -31,7 +31,7 @@ pub struct File {
     pub module_path: Vec<String>,
 }
 
-/// A module, inline or with a file of its own.
+/// A module, inline or in its own file.
 #[derive(Debug, Default)]
 pub struct Module {
     pub file: FileId,
@@ -163,7 +163,7 @@ impl Reader<'_> {
         });
     }
 
-    /// The file of the module `item`, which stands in one of its own, and the folder of its children.
+    /// The file that `mod x;` names, and the folder of the module's children.
     fn file_and_folder(&self, item: &syn::ItemMod) -> (PathBuf, PathBuf) {
         if let Some(path) = item.attrs.iter().find_map(path_attribute) {
             let file = normal(&self.path_folder.join(path));
@@ -172,9 +172,9 @@ impl Reader<'_> {
         }
         let name = name_of(&item.ident);
         let folder = self.folder.join(&name);
-        let beside = self.folder.join(format!("{name}.rs"));
+        let plain = self.folder.join(format!("{name}.rs"));
         let inside = folder.join("mod.rs");
-        (if beside.exists() { beside } else { inside }, folder)
+        (if plain.exists() { plain } else { inside }, folder)
     }
 
     fn module_file(&mut self, item: &syn::ItemMod) {
@@ -184,7 +184,7 @@ impl Reader<'_> {
         self.source.read_file(module, &folder);
     }
 
-    /// A module of tests, read only for the files that it is made of.
+    /// A module of tests, read only to learn its files.
     fn test_module_file(&mut self, item: &syn::ItemMod) {
         let (file, folder) = self.file_and_folder(item);
         let mut aside = Source::default();
@@ -194,7 +194,7 @@ impl Reader<'_> {
         self.source.test_files.extend(files.chain(aside.test_files));
     }
 
-    /// The module `item`, which stands in this file.
+    /// `mod x { … }`
     fn inline_module(&mut self, item: &syn::ItemMod, items: &[syn::Item]) {
         let name = name_of(&item.ident);
         let file = self.here().file;

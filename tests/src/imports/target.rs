@@ -1,4 +1,4 @@
-//! One crate as the rules and the picture see it: its files, the wing that each belongs to, and the imports between them.
+//! One crate: its files, the wing that each belongs to, and the imports between them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -37,13 +37,13 @@ impl Target {
         }
     }
 
-    /// How many files it has.
+    /// Number of files.
     #[must_use]
     pub fn file_count(&self) -> usize {
         self.source.files.len()
     }
 
-    /// How many pairs of files there are of which one imports the other.
+    /// Number of pairs of files in which one imports the other.
     #[must_use]
     pub fn edge_count(&self) -> usize {
         self.edges.len()
@@ -80,7 +80,7 @@ impl Target {
         (0..self.file_count()).map(|file| self.wing(file)).collect()
     }
 
-    /// Whether the file lies outside the crate's folder: `#[path]` borrows it from another crate, where it keeps that crate's rules.
+    /// Whether the file lies outside the crate's folder: `#[path]` borrows it from another crate, and that crate's rules apply.
     pub(super) fn is_borrowed(&self, file: FileId) -> bool {
         !self.source.files[file].path.starts_with(self.folder())
     }

@@ -1,6 +1,6 @@
-//! The crates of the workspace as cargo tells them, and which of them may use which.
+//! The crates of the workspace as cargo lists them, and which of them may use which.
 //!
-//! Both orders stand where the things themselves are listed: the floors of the crates in the workspace's Cargo.toml, the wings of a crate in its own.
+//! The order of the crates, in floors, is stated in the workspace's Cargo.toml, the order of a crate's wings in its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use super::target::Target;
 /// Every crate of the workspace, read.
 #[derive(Debug)]
 pub struct Workspace {
-    /// Of more than one file or not.
+    /// Libraries, programs, tests, examples and benchmarks.
     pub targets: Vec<Target>,
-    /// The dependencies between members that are not for tests alone.
+    /// The dependencies between members, without those for tests.
     dependencies: BTreeMap<String, BTreeSet<String>>,
     /// The floors of the crates, the uppermost first.
     floors: Vec<Vec<String>>,

@@ -339,9 +339,9 @@ fn assert_marks(what: &str, process: &Expected, output: &Output, view: &View, sl
             let mut rest = &*mark.name;
             for loss in &process.losses {
                 let found = rest.split_once(loss);
-                let (_, behind) =
+                let (_, after) =
                     found.unwrap_or_else(|| panic!("{what}: {loss:?} is not in {mark:?}"));
-                rest = behind;
+                rest = after;
             }
         }
         (mark, losses) => panic!("{what}: found {mark:?}, expected {losses:?}"),
