@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::LazyLock;
 
+use super::skip::skip;
+
 /// The running program.
 #[derive(Debug)]
 pub struct Host {
@@ -158,18 +160,6 @@ static UNSHARE: LazyLock<Option<&[&str]>> = LazyLock::new(|| {
         tried.is_ok_and(|status| status.success())
     })
 });
-
-/// Says why something is not tested here.
-///
-/// # Panics
-/// Where CI is set: everything is to be tested there.
-pub fn skip(reason: &str) {
-    println!("skipped: {reason}");
-    assert!(
-        std::env::var_os("CI").is_none(),
-        "skipped where CI is set: {reason}"
-    );
-}
 
 /// Whether the lock on the file `path` is free.
 ///

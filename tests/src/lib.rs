@@ -8,6 +8,7 @@ pub mod host;
 pub mod imports;
 pub mod programs;
 pub mod seeds;
+pub mod skip;
 pub mod viewers;
 
 /// Compiles the code in the READMEs.

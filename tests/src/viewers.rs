@@ -8,13 +8,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+use super::skip::skip;
 
 /// The viewers that `tests/run` installs.
 #[derive(Debug)]
@@ -199,14 +200,6 @@ fn project() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("the tests are a folder of the project")
-}
-
-/// Says why a test is skipped; in CI, fails it. Written to stderr directly, because the test runner hides what a passing test prints.
-fn skip(reason: &str) {
-    assert!(std::env::var_os("CI").is_none(), "{reason}");
-    let name = std::thread::current().name().unwrap_or("a test").to_owned();
-    // A closed stderr leaves no place to say it.
-    let _ = writeln!(std::io::stderr(), "skipped {name}: {reason}");
 }
 
 /// The rows of a query's result, by column name. Integers are exact.

@@ -21,8 +21,9 @@ use fastrand::Rng;
 use hrx_trace_format::record::RECORD_BYTES;
 use hrx_trace_reader::{Ending, Error, Trace};
 use hrx_trace_tests::history::{Capture, Reading, Shape, Step, Version};
-use hrx_trace_tests::host::{Host, in_namespaces, skip};
+use hrx_trace_tests::host::{Host, in_namespaces};
 use hrx_trace_tests::seeds;
+use hrx_trace_tests::skip::skip;
 
 const SECTOR: usize = 512;
 const PAGE: usize = 4096;

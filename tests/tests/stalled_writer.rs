@@ -21,9 +21,9 @@ use hrx_trace_tests::crash::pair::{
     self, CAPACITY, KIND_OWN_RECORD, KIND_OWN_REGION, KIND_RECORD, KIND_REGION, KIND_RETAKE,
     LAPPING, RINGS, SHARED, STALLED, word,
 };
-use hrx_trace_tests::crash::seed;
 use hrx_trace_tests::crash::shared_words::SharedWords;
 use hrx_trace_tests::crash::tracee::Tracee;
+use hrx_trace_tests::seeds;
 use nix::unistd::Pid;
 
 /// The child, and what its file must say.
@@ -263,7 +263,7 @@ impl Pair {
 
 #[test]
 fn a_writer_stopped_at_any_instruction_costs_at_most_one_event() {
-    let mut random = Rng::with_seed(seed());
+    let mut random = seeds::rng("a_writer_stopped_at_any_instruction_costs_at_most_one_event");
     let folder = tempfile::tempdir().unwrap();
     let mut pair = Pair::start(folder.path().join("t.hrxt"), folder.path().join("words"));
     pair.call(LAPPING, KIND_RECORD, CAPACITY);
@@ -330,7 +330,8 @@ fn a_writer_stopped_at_any_instruction_costs_at_most_one_event() {
 
 #[test]
 fn a_writer_stopped_at_any_instruction_of_its_own_ring_costs_nothing() {
-    let mut random = Rng::with_seed(seed());
+    let mut random =
+        seeds::rng("a_writer_stopped_at_any_instruction_of_its_own_ring_costs_nothing");
     let folder = tempfile::tempdir().unwrap();
     let mut pair = Pair::start(folder.path().join("t.hrxt"), folder.path().join("words"));
     // Every ring is full, so each stopped call overwrites an event.

@@ -23,10 +23,10 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use hrx_trace_reader::{Account, Ending, Error, Trace};
-use hrx_trace_tests::crash::seed;
 use hrx_trace_tests::crash::shared_words::SharedWords;
 use hrx_trace_tests::crash::storm::{DIE_EXIT, DIE_PANIC, Kind, NAMES, Operation, Plan, word};
 use hrx_trace_tests::programs::PROGRAMS;
+use hrx_trace_tests::seeds;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -525,7 +525,7 @@ fn folders() -> Vec<PathBuf> {
 /// The README's first promise: several threads, a wrapping ring, SIGKILL.
 #[test]
 fn five_hundred_kills_lose_no_event_that_was_recorded() {
-    let mut random = Rng::with_seed(seed());
+    let mut random = seeds::rng("five_hundred_kills_lose_no_event_that_was_recorded");
     let folders = folders();
     let mut tally = Tally::default();
     for number in 0..500 {
@@ -560,7 +560,7 @@ fn a_storm_of_deaths_leaves_every_file_true() {
         Ok(seconds) => seconds.parse().expect("HRX_STORM_SECONDS is a number"),
         Err(_) => 90,
     };
-    let mut random = Rng::with_seed(seed());
+    let mut random = seeds::rng("a_storm_of_deaths_leaves_every_file_true");
     let folders = folders();
     let mut tally = Tally::default();
     LazyLock::force(&PROGRAMS);

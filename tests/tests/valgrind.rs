@@ -6,7 +6,7 @@
 use std::process::Command;
 
 use hrx_trace_reader::Trace;
-use hrx_trace_tests::host::skip;
+use hrx_trace_tests::skip::skip;
 
 #[test]
 fn a_recording_program_runs_under_valgrind() {

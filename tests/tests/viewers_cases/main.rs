@@ -13,6 +13,7 @@ use std::process::Command;
 
 use hrx_trace_reader::Trace;
 use hrx_trace_tests::programs::PROGRAMS;
+use hrx_trace_tests::seeds;
 use hrx_trace_tests::viewers::{CatapultTrace, SpeedscopeTrace, Tools, TpTrace};
 use tempfile::TempDir;
 
@@ -120,16 +121,6 @@ fn assert_speedscope(expected: &Expected, trace: &SpeedscopeTrace) {
     assert_eq!(shown, expected, "{what}");
 }
 
-/// A new seed for each run. The test runner prints it if the test fails.
-fn storm_seed() -> u64 {
-    let seed = match std::env::var("HRX_STORM_SEED") {
-        Ok(seed) => seed.parse().expect("HRX_STORM_SEED is a number"),
-        Err(_) => std::process::id().into(),
-    };
-    eprintln!("HRX_STORM_SEED={seed} repeats this run");
-    seed
-}
-
 #[test]
 fn the_trace_processor_shows_every_case() {
     let Some(tools) = Tools::trace_processor() else {
@@ -143,11 +134,21 @@ fn the_trace_processor_shows_random_captures() {
     let Some(tools) = Tools::trace_processor() else {
         return;
     };
-    let seed = storm_seed();
+    let seed = seeds::seed("the_trace_processor_shows_random_captures");
     let storms = [
         table::storm("storm-of-ties", seed, 2_000, 100),
-        table::storm("storm-of-overlaps", seed + 1, 10_000_000, 1_000_000),
-        table::storm("storm-of-days", seed + 2, (1 << 43) * 900, 1 << 40),
+        table::storm(
+            "storm-of-overlaps",
+            seed.wrapping_add(1),
+            10_000_000,
+            1_000_000,
+        ),
+        table::storm(
+            "storm-of-days",
+            seed.wrapping_add(2),
+            (1 << 43) * 900,
+            1 << 40,
+        ),
     ];
     convert(&storms, OUTPUTS).assert_in_trace_processor(&tools);
 }
@@ -163,7 +164,7 @@ fn the_trace_processor_opens_followed_outputs_wherever_they_are_cut() {
     let mut cases = table::cases();
     cases.retain(|case| CASES.contains(&&*case.name));
     assert_eq!(cases.len(), CASES.len());
-    let seed = storm_seed();
+    let seed = seeds::seed("the_trace_processor_opens_followed_outputs_wherever_they_are_cut");
     let mut random = table::Random(seed);
     let mut converted = convert(&cases, FOLLOWED);
     let files = converted.files.iter().map(|file| {
