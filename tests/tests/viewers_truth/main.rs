@@ -187,10 +187,11 @@ impl Viewer {
         slice.lane == region.lane_name()
             && near(region.start_ns, slice.start_ns)
             && match (duration_ns, slice.duration_ns) {
-                // The mark of the last moment, where it shows what never ended to end, is a nanosecond later.
                 (Some(expected), Some(shown)) => {
+                    // The mark at the last moment, up to which it shows what never ended, is later by what it can tell.
+                    let later_ns = 1 + (self.tolerance_ns)(region.start_ns);
                     let is_open = region.duration_ns.is_none();
-                    near(expected, shown) || is_open && near(expected + 1, shown)
+                    near(expected, shown) || is_open && near(expected + later_ns, shown)
                 }
                 (expected, shown) => expected.is_none() && shown.is_none(),
             }

@@ -135,7 +135,7 @@ fn captures_of_one_boot_on_one_timeline() {
 hrx-convert: ranks/a.hrxt: 3 events over 2.900 µs (host-observed), 0 overwritten, 1 torn, 0 open regions; the writer died
 hrx-convert: ranks/b.hrxt: 4 events over 3.900 µs (host-observed), 0 overwritten, 0 torn, 0 open regions; the writer died
 hrx-convert: z.hrxt: 2 events over 1.900 µs (host-observed), 0 overwritten, 0 torn, 0 open regions; the writer died
-hrx-convert: total: 9 events of 3 captures over 4.900 µs (host-observed), 0 overwritten, 1 torn, 0 open regions; aligned by CLOCK_MONOTONIC, for all are of one boot
+hrx-convert: total: 9 events of 3 captures over 4.900 µs (host-observed), 0 overwritten, 1 torn, 0 open regions; aligned by CLOCK_MONOTONIC: all are of one boot
 "
         )
     );
@@ -318,7 +318,7 @@ fn command_lines_that_are_refused() {
     rank(1, 2).write(folder.path(), "b.hrxt");
     let before = read(&folder, "a.hrxt");
     for (arguments, said) in [
-        (&["-o", "a.hrxt", "b.hrxt"][..], "called like a capture"),
+        (&["-o", "a.hrxt", "b.hrxt"][..], "named like a capture"),
         (&["a.hrxt", "b.hrxt", "-o", "b.hrxt"], "OUT is FILE itself"),
         (
             &["a.hrxt", "b.hrxt", "--format", "seed"],
@@ -414,10 +414,7 @@ fn what_a_filter_leaves_out_is_reported() {
 #[test]
 fn label_tables_of_many_captures_take_no_memory() {
     let folder = folder();
-    let mut capture = Capture::with(Geometry {
-        label_bytes: 16 << 20,
-        ..Geometry::new(16)
-    });
+    let mut capture = Capture::with(Geometry::new(16).label_bytes(16 << 20));
     let label_id = capture.label(&"x".repeat(100));
     capture.record(Record {
         label_id,
@@ -542,10 +539,7 @@ fn the_end_of_a_ring_of_ten_gigabytes_is_converted_without_the_rest() {
 #[test]
 fn json_too_large_for_browsers_is_warned_of() {
     let folder = folder();
-    let mut capture = Capture::with(Geometry {
-        label_bytes: 64 << 10,
-        ..Geometry::new(34_000)
-    });
+    let mut capture = Capture::with(Geometry::new(34_000).label_bytes(64 << 10));
     let long = capture.label(&"x".repeat(15_000));
     for i in 0..34_000 {
         capture.record(Record {

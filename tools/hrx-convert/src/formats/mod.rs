@@ -13,6 +13,7 @@ use std::io::{self, Write};
 use std::sync::atomic::AtomicBool;
 
 use clap::ValueEnum;
+use indicatif::HumanCount;
 
 use crate::formats::chrome::Chrome;
 use crate::formats::page::HtmlPage;
@@ -20,9 +21,12 @@ use crate::formats::perfetto::Perfetto;
 use crate::formats::seed::Seed;
 use crate::formats::table::{Csv, JsonLines};
 use crate::input::captures::Captures;
-use crate::input::conversion::{Followed, Outcome, Writer, write_all};
+use crate::input::conversion::{write_all, write_selected};
 use crate::input::filter::Filter;
 use crate::input::follow::follow;
+use crate::input::format::{FollowedFormat, Format};
+use crate::input::outcome::Outcome;
+use crate::input::selection::Selection;
 use crate::output::file::Output;
 use crate::tracks::extras::Extras;
 
@@ -83,7 +87,8 @@ impl FormatName {
     pub fn why_not_merged(self, captures: usize) -> Option<String> {
         match self {
             Self::Seed if captures > 1 => Some(format!(
-                "the document of the in-memory tracer has no place for {captures} captures"
+                "the document of the in-memory tracer has no place for {} captures",
+                HumanCount(captures as u64)
             )),
             _ => None,
         }
@@ -135,6 +140,11 @@ pub fn write(
     }
 }
 
+/// Writes the page of the selected events.
+pub fn write_page(captures: &Captures, selection: &Selection, page: impl Write) -> io::Result<()> {
+    write_selected(captures, selection, HtmlPage::new(page)).map(drop)
+}
+
 /// How the captures are read.
 struct Run<'run> {
     filter: &'run mut Filter,
@@ -144,14 +154,14 @@ struct Run<'run> {
 }
 
 impl Run<'_> {
-    fn write(&mut self, captures: &Captures, format: impl Writer) -> io::Result<Vec<Outcome>> {
+    fn write(&mut self, captures: &Captures, format: impl Format) -> io::Result<Vec<Outcome>> {
         write_all(captures, self.filter, format, self.quiet)
     }
 
     fn follow_or_write(
         &mut self,
         captures: &mut Captures,
-        format: impl Followed,
+        format: impl FollowedFormat,
     ) -> io::Result<Vec<Outcome>> {
         match self.stop {
             Some(stop) => follow(captures, self.filter, format, stop),

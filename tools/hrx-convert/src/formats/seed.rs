@@ -7,7 +7,8 @@ use hrx_trace_reader::Event;
 use hrx_trace_reader::seed::{Document, TraceEvent};
 
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{Outcome, Writer};
+use crate::input::format::Format;
+use crate::input::outcome::Outcome;
 
 /// Writes one capture as that document.
 pub struct Seed<Sink> {
@@ -22,7 +23,7 @@ impl<Sink: Write> Seed<Sink> {
     }
 }
 
-impl<Sink: Write> Writer for Seed<Sink> {
+impl<Sink: Write> Format for Seed<Sink> {
     #[inline]
     fn event(&mut self, _: &Capture, event: &Event) -> io::Result<()> {
         self.document.event(&TraceEvent::from(event))

@@ -13,10 +13,11 @@ use hrx_trace_format::MEASUREMENT;
 use hrx_trace_reader::{Event, OpenRegion};
 use serde::Serialize;
 
-use crate::figures::facts::Merged;
+use crate::figures::metadata::Metadata;
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{Followed, Outcome, Writer};
+use crate::input::format::{FollowedFormat, Format};
 use crate::input::labels::name_of;
+use crate::input::outcome::Outcome;
 use crate::text::names::{Names, lane_name};
 
 const BUFFER_BYTES: usize = 256 << 10;
@@ -161,7 +162,7 @@ enum Line<'line> {
     Account {
         measurement: &'static str,
         #[serde(flatten)]
-        facts: Merged<'line>,
+        facts: Metadata<'line>,
     },
 }
 
@@ -179,7 +180,7 @@ impl<Sink: Write> JsonLines<Sink> {
     }
 }
 
-impl<Sink: Write> Writer for JsonLines<Sink> {
+impl<Sink: Write> Format for JsonLines<Sink> {
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
         let label = self.labels.of(capture, event.label_id);
         let row = TableRow::completed(capture, event, &label);
@@ -192,14 +193,14 @@ impl<Sink: Write> Writer for JsonLines<Sink> {
         }
         let account = Line::Account {
             measurement: MEASUREMENT,
-            facts: Merged::new(captures, outcomes),
+            facts: Metadata::new(captures, outcomes),
         };
         Self::line(&mut self.sink, &account)?;
         self.flush()
     }
 }
 
-impl<Sink: Write> Followed for JsonLines<Sink> {
+impl<Sink: Write> FollowedFormat for JsonLines<Sink> {
     fn flush(&mut self) -> io::Result<()> {
         self.sink.flush()
     }
@@ -247,7 +248,7 @@ const COLUMN_NAMES: [&str; 19] = [
     "file",
 ];
 
-impl<Sink: Write> Writer for Csv<Sink> {
+impl<Sink: Write> Format for Csv<Sink> {
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
         let label = self.labels.of(capture, event.label_id);
         Ok(self
@@ -263,7 +264,7 @@ impl<Sink: Write> Writer for Csv<Sink> {
     }
 }
 
-impl<Sink: Write> Followed for Csv<Sink> {
+impl<Sink: Write> FollowedFormat for Csv<Sink> {
     fn flush(&mut self) -> io::Result<()> {
         self.rows.flush()
     }
@@ -276,6 +277,7 @@ mod tests {
 
     use super::*;
     use crate::input::conversion::write_everything;
+    use crate::input::merge::MergedEvents;
     use hrx_trace_tests::capture::{Capture as Made, region, running};
 
     fn captures() -> Captures {
@@ -332,7 +334,10 @@ mod tests {
     #[test]
     fn the_columns_are_the_fields() {
         let captures = captures();
-        let event = captures.events(0).next().expect("an event").1;
+        let event = MergedEvents::new(captures.iter().as_slice(), 0)
+            .next()
+            .expect("an event")
+            .1;
         let region = TableRow::completed(&captures[0], &event, "gemm");
         let value = serde_json::to_string(&region).expect("JSON");
         let mut from = 0;

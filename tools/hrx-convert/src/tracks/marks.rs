@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::figures::facts::Exact;
-use crate::input::captures::{Alignment, Capture, Captures};
-use crate::input::conversion::Outcome;
+use crate::figures::exact::Exact;
+use crate::input::alignment::Alignment;
+use crate::input::captures::{Capture, Captures};
+use crate::input::outcome::Outcome;
 use crate::text::words::{ending_text, left_out_text, losses_text};
 
 /// The name of the track that holds the marks.

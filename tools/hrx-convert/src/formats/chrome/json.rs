@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::figures::facts::Exact;
+use crate::figures::exact::Exact;
 use crate::input::captures::Capture;
 use crate::text::names::shown;
 

@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use hrx_trace_format::MEASUREMENT;
 use serde_json::json;
 
-use crate::figures::facts::Merged;
+use crate::figures::metadata::Metadata;
 use crate::formats::chrome::document::JsonDocument;
 use crate::formats::chrome::instants::{MarkKind, push_mark};
 use crate::formats::chrome::json::push_json;
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::Outcome;
+use crate::input::outcome::Outcome;
 use crate::tracks::tids::CAPTURE_TID;
 
 /// Tracks of a lane that have a sort index of their own. chrome://tracing sorts by it; Perfetto sorts by the tid.
@@ -51,7 +51,7 @@ impl DocumentForm {
         captures: &Captures,
         outcomes: &[Outcome],
     ) -> io::Result<()> {
-        let merged = Merged::new(captures, outcomes);
+        let merged = Metadata::new(captures, outcomes);
         match self {
             Self::Object => {
                 // The same members at the top level and inside `metadata`.

@@ -36,7 +36,8 @@ use self::metadata::{DocumentForm, name_process, name_track, sort_index};
 use self::slices::Slices;
 use self::times::{PRECISION, imprecision};
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{Followed, Outcome, Writer};
+use crate::input::format::{FollowedFormat, Format};
+use crate::input::outcome::Outcome;
 use crate::output::console::say;
 use crate::text::names::Names;
 use crate::tracks::copy_rates::CopyRates;
@@ -190,7 +191,7 @@ impl<Sink: Write> Chrome<Sink> {
     }
 }
 
-impl<Sink: Write> Writer for Chrome<Sink> {
+impl<Sink: Write> Format for Chrome<Sink> {
     fn expect(&mut self, events: u64) {
         self.document.size.expect(events);
     }
@@ -256,7 +257,7 @@ impl<Sink: Write> Writer for Chrome<Sink> {
     }
 }
 
-impl<Sink: Write> Followed for Chrome<Sink> {
+impl<Sink: Write> FollowedFormat for Chrome<Sink> {
     fn flush(&mut self) -> io::Result<()> {
         self.document.flush()
     }
@@ -427,7 +428,7 @@ mod tests {
             label in any::<String>(),
             rings in 1u32..4,
         ) {
-            let mut capture = Capture::with(Geometry { ring_count: rings, ..Geometry::new(16) });
+            let mut capture = Capture::with(Geometry::new(16).ring_count(rings));
             for text in [label.as_str(), "gemm \"a\\b\" \u{1}\t\u{7f} é 🚀 \u{5d0}", ""] {
                 capture.label(text);
             }
@@ -606,10 +607,7 @@ mod tests {
 
     #[test]
     fn a_mark_says_since_when_all_rings_are_complete() {
-        let mut capture = Capture::with(Geometry {
-            ring_count: 2,
-            ..Geometry::new(1)
-        });
+        let mut capture = Capture::with(Geometry::new(1).ring_count(2));
         capture.record_in(0, region(0, 1_000, 500));
         capture.record_in(1, region(0, 2_000, 500));
         capture.record_in(1, region(0, 3_000, 500));
@@ -663,10 +661,7 @@ mod tests {
     /// Labels whose escaped names exceed the cache are escaped again, with the same result.
     #[test]
     fn more_names_than_are_kept() {
-        let mut capture = Capture::with(Geometry {
-            label_bytes: 4 << 20,
-            ..Geometry::new(600)
-        });
+        let mut capture = Capture::with(Geometry::new(600).label_bytes(4 << 20));
         // 16 KiB each, six times that when escaped.
         let labels: Vec<u32> = (0..200)
             .map(|i| capture.label(&format!("{i}{}", "\u{1}".repeat(16_000))))

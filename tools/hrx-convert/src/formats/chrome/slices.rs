@@ -3,7 +3,7 @@
 use hrx_trace_reader::{Event, OpenRegion};
 use serde_json::json;
 
-use crate::figures::facts::Exact;
+use crate::figures::exact::Exact;
 use crate::formats::chrome::json::{push_exact, push_integer, push_json};
 use crate::formats::chrome::times::{push_duration, push_ts};
 use crate::input::captures::Capture;

@@ -28,8 +28,9 @@ use flate2::write::GzEncoder;
 use hrx_trace_reader::{Event, OpenRegion};
 use serde::Serialize;
 
-use crate::figures::digest::{Gather, around_captures};
-use crate::figures::facts::Exact;
+use crate::figures::digest::around_captures;
+use crate::figures::digest_builder::DigestBuilder;
+use crate::figures::exact::Exact;
 pub use crate::formats::page::difference::write_difference;
 use crate::formats::page::island::IslandJson;
 use crate::formats::page::newest::Newest;
@@ -37,7 +38,8 @@ use crate::formats::page::pack::{TimelineLayout, pack};
 use crate::formats::page::region::TimelineRegion;
 use crate::formats::page::template::Template;
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{Outcome, Writer};
+use crate::input::format::Format;
+use crate::input::outcome::Outcome;
 
 /// Regions on the timeline, at most.
 const REGIONS_MAX: usize = 1_500_000;
@@ -70,7 +72,7 @@ struct Timeline<'captures> {
 /// Writes captures as a page.
 pub struct HtmlPage<Sink> {
     sink: Sink,
-    gather: Gather,
+    digests: DigestBuilder,
     newest: Newest,
     /// The regions that were still running.
     open: Vec<TimelineRegion>,
@@ -82,7 +84,7 @@ impl<Sink: Write> HtmlPage<Sink> {
     pub fn new(sink: Sink) -> Self {
         Self {
             sink,
-            gather: Gather::new(),
+            digests: DigestBuilder::default(),
             newest: Newest::new(REGIONS_MAX),
             open: Vec::new(),
             completed: 0,
@@ -90,7 +92,7 @@ impl<Sink: Write> HtmlPage<Sink> {
     }
 }
 
-impl<Sink: Write> Writer for HtmlPage<Sink> {
+impl<Sink: Write> Format for HtmlPage<Sink> {
     const ONE_BY_ONE: bool = true;
 
     #[inline]
@@ -101,7 +103,7 @@ impl<Sink: Write> Writer for HtmlPage<Sink> {
             event: *event,
             unfinished: false,
         })?;
-        self.gather.event(event)
+        self.digests.event(event)
     }
 
     fn ended(&mut self, capture: &Capture, outcome: &Outcome) -> io::Result<()> {
@@ -113,7 +115,7 @@ impl<Sink: Write> Writer for HtmlPage<Sink> {
                 event: as_event(open, report.last_ns),
                 unfinished: true,
             }));
-        let digest = self.gather.digest(capture, outcome, true)?;
+        let digest = self.digests.digest(capture, outcome, true)?;
         if capture.index == 0 {
             let (before, _) = around_captures(false)?;
             PAGE.begin(&mut self.sink)?;
@@ -174,18 +176,14 @@ fn packed<'captures>(
 }
 
 fn as_event(open: &OpenRegion, last_ns: u64) -> Event {
-    Event {
-        ring: 0,
-        sequence: 0,
-        start_ns: open.start_ns,
-        duration_ns: last_ns.saturating_sub(open.start_ns),
-        copied_bytes: open.copied_bytes,
-        correlation_id: open.correlation_id,
-        lane: open.lane,
-        label_id: open.label_id,
-        thread_id: open.thread_id,
-        status: 0,
-        failed: false,
-        saturated: open.saturated,
-    }
+    let mut event = Event::default();
+    event.start_ns = open.start_ns;
+    event.duration_ns = last_ns.saturating_sub(open.start_ns);
+    event.copied_bytes = open.copied_bytes;
+    event.correlation_id = open.correlation_id;
+    event.lane = open.lane;
+    event.label_id = open.label_id;
+    event.thread_id = open.thread_id;
+    event.saturated = open.saturated;
+    event
 }

@@ -8,7 +8,7 @@ use std::io;
 use std::mem;
 use std::os::unix::fs::FileExt;
 
-use crate::figures::spill::{Row, Runs};
+use crate::figures::spill::{Runs, Spillable};
 use crate::formats::page::region::{REGION_BYTES, TimelineRegion};
 
 /// Regions that are in memory at a time.
@@ -171,22 +171,22 @@ mod tests {
     use proptest::prelude::*;
 
     fn region(capture: u32, start_ns: u64, duration_ns: u64) -> TimelineRegion {
+        let mut event = Event::default();
+        event.ring = 7;
+        event.sequence = start_ns ^ u64::MAX;
+        event.start_ns = start_ns;
+        event.duration_ns = duration_ns;
+        event.copied_bytes = 1 << 50;
+        event.correlation_id = 3 << 40;
+        event.lane = u32::MAX;
+        event.label_id = 5;
+        event.thread_id = 6;
+        event.status = 1 << 31;
+        event.failed = start_ns % 2 == 1;
+        event.saturated = start_ns % 3 == 1;
         TimelineRegion {
             capture,
-            event: Event {
-                ring: 7,
-                sequence: start_ns ^ u64::MAX,
-                start_ns,
-                duration_ns,
-                copied_bytes: 1 << 50,
-                correlation_id: 3 << 40,
-                lane: u32::MAX,
-                label_id: 5,
-                thread_id: 6,
-                status: 1 << 31,
-                failed: start_ns % 2 == 1,
-                saturated: start_ns % 3 == 1,
-            },
+            event,
             unfinished: start_ns % 5 == 1,
         }
     }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use hrx_trace_reader::Event;
 
-use crate::figures::spill::Row;
+use crate::figures::spill::Spillable;
 
 pub const REGION_BYTES: usize = 65;
 
@@ -16,7 +16,7 @@ pub struct TimelineRegion {
     pub unfinished: bool,
 }
 
-impl Row for TimelineRegion {
+impl Spillable for TimelineRegion {
     type Bytes = [u8; REGION_BYTES];
     /// Ordered by their beginnings; at equal beginnings the longer first.
     type Key = (u64, Reverse<u64>);
@@ -62,21 +62,21 @@ impl Row for TimelineRegion {
         let word =
             |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| bytes[40 + at * 4 + byte]));
         let flag = |bit: u8| bytes[REGION_BYTES - 1] >> bit & 1 == 1;
+        let mut event = Event::default();
+        event.start_ns = long(0);
+        event.duration_ns = long(1);
+        event.copied_bytes = long(2);
+        event.correlation_id = long(3);
+        event.sequence = long(4);
+        event.ring = word(0);
+        event.lane = word(1);
+        event.label_id = word(2);
+        event.thread_id = word(3);
+        event.status = word(4);
+        event.failed = flag(0);
+        event.saturated = flag(1);
         Self {
-            event: Event {
-                start_ns: long(0),
-                duration_ns: long(1),
-                copied_bytes: long(2),
-                correlation_id: long(3),
-                sequence: long(4),
-                ring: word(0),
-                lane: word(1),
-                label_id: word(2),
-                thread_id: word(3),
-                status: word(4),
-                failed: flag(0),
-                saturated: flag(1),
-            },
+            event,
             capture: word(5),
             unfinished: flag(2),
         }
@@ -94,22 +94,22 @@ mod tests {
     #[test]
     fn a_region_is_read_as_it_was_written() {
         for start_ns in 0..30 {
+            let mut event = Event::default();
+            event.ring = 7;
+            event.sequence = start_ns ^ u64::MAX;
+            event.start_ns = start_ns;
+            event.duration_ns = 9;
+            event.copied_bytes = 1 << 50;
+            event.correlation_id = 3 << 40;
+            event.lane = u32::MAX;
+            event.label_id = 5;
+            event.thread_id = 6;
+            event.status = 1 << 31;
+            event.failed = start_ns % 2 == 1;
+            event.saturated = start_ns % 3 == 1;
             let region = TimelineRegion {
                 capture: 4,
-                event: Event {
-                    ring: 7,
-                    sequence: start_ns ^ u64::MAX,
-                    start_ns,
-                    duration_ns: 9,
-                    copied_bytes: 1 << 50,
-                    correlation_id: 3 << 40,
-                    lane: u32::MAX,
-                    label_id: 5,
-                    thread_id: 6,
-                    status: 1 << 31,
-                    failed: start_ns % 2 == 1,
-                    saturated: start_ns % 3 == 1,
-                },
+                event,
                 unfinished: start_ns % 5 == 1,
             };
             assert_eq!(TimelineRegion::from_bytes(&region.to_bytes()), region);

@@ -42,9 +42,10 @@ use self::packets::PacketStream;
 use self::sequences::Sequences;
 use self::slices::{OpenSlice, Slice};
 use self::track_ids::{TrackIds, TrackOf, rank_of_sub_lane};
-use crate::figures::facts::Merged;
+use crate::figures::metadata::Metadata;
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{Followed, Outcome, Writer};
+use crate::input::format::{FollowedFormat, Format};
+use crate::input::outcome::Outcome;
 use crate::tracks::copy_rates::CopyRates;
 use crate::tracks::extras::Extras;
 use crate::tracks::flows::{FlowEnd, Flows};
@@ -195,7 +196,7 @@ impl<Sink: Write> Perfetto<Sink> {
     }
 }
 
-impl<Sink: Write> Writer for Perfetto<Sink> {
+impl<Sink: Write> Format for Perfetto<Sink> {
     #[inline]
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
         let start_ns = event.start_ns.min(SHOWN_NS_MAX);
@@ -242,14 +243,14 @@ impl<Sink: Write> Writer for Perfetto<Sink> {
             }
             counters::write_counters(packets, head, ids, process.copy_rates.samples())?;
         }
-        let facts = serde_json::to_string(&Merged::new(captures, outcomes))?;
+        let facts = serde_json::to_string(&Metadata::new(captures, outcomes))?;
         self.head
             .metadata(&mut self.packets, "hrx-capture", facts)?;
         self.flush()
     }
 }
 
-impl<Sink: Write> Followed for Perfetto<Sink> {
+impl<Sink: Write> FollowedFormat for Perfetto<Sink> {
     fn flush(&mut self) -> io::Result<()> {
         self.packets.flush()
     }
@@ -343,10 +344,7 @@ mod tests {
     /// prost decodes what was encoded by hand.
     #[test]
     fn a_region_is_two_packets() {
-        let mut made = Made::with(Geometry {
-            ring_count: 2,
-            ..Geometry::new(4)
-        });
+        let mut made = Made::with(Geometry::new(4).ring_count(2));
         let gemm = made.label("gemm");
         made.record(Record {
             label_id: gemm,
@@ -422,10 +420,7 @@ mod tests {
     /// Enough labels and tracks that sequences forget the names they know again and again, and names that are written past the chunk.
     #[test]
     fn names_are_known_before_they_are_used() {
-        let mut made = Made::with(Geometry {
-            label_bytes: 4 << 20,
-            ..Geometry::new(400)
-        });
+        let mut made = Made::with(Geometry::new(400).label_bytes(4 << 20));
         let labels: Vec<u32> = (0..200)
             .map(|i| made.label(&format!("{i}{}", "x".repeat(16_000))))
             .collect();
