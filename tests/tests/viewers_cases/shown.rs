@@ -13,7 +13,7 @@ use crate::output::Output;
 const REGION: &str = "hrx.host-observed";
 const CAPTURE: &str = "hrx.capture.host-observed";
 const CAPTURE_TRACK: &str = "capture (host-observed)";
-const LAST_MOMENT: &str = "unfinished at the last known moment (host-observed)";
+pub const LAST_MOMENT: &str = "unfinished at the last known moment (host-observed)";
 
 /// A slice, in the same form for every viewer.
 #[derive(Clone, Debug)]

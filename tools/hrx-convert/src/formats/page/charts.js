@@ -34,9 +34,12 @@ function bandwidths(regions, to) {
     if (!regions.bytes[i] || regions.flags[i] & UNFINISHED) continue;
     const lane = regions.layout.groups[regions.group[i]][0];
     if (!lanes.has(lane)) lanes.set(lane, new Float64Array(BINS));
-    const bins = lanes.get(lane), rate = regions.bytes[i] / regions.duration[i];
-    const first = Math.min(Math.floor(regions.start[i] / bin), BINS - 1);
-    if (!regions.duration[i]) bins[first] += regions.bytes[i];
+    const bins = lanes.get(lane), first = Math.min(Math.floor(regions.start[i] / bin), BINS - 1);
+    if (!regions.duration[i]) {
+      bins[first] += regions.bytes[i];
+      continue;
+    }
+    const rate = regions.bytes[i] / regions.duration[i];
     for (let at = first; at < BINS && at * bin < regions.end[i]; at++) {
       bins[at] += rate * (Math.min(regions.end[i], (at + 1) * bin) - Math.max(regions.start[i], at * bin));
     }
