@@ -9,7 +9,12 @@ pub mod programs;
 pub mod seeds;
 pub mod viewers;
 
-/// Compiles what the README tells people to write.
+/// Compiles the code in the READMEs.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;
+mod readmes {
+    #[doc = include_str!("../../README.md")]
+    struct Project;
+
+    #[doc = include_str!("../../crates/hrx-trace/README.md")]
+    struct Recorder;
+}

@@ -1,4 +1,4 @@
-// A picture of a trace in Perfetto's real user interface, for the README. For checks use trace_processor.js: it is
+// A picture of a trace in Perfetto's real user interface, for the READMEs. For checks use trace_processor.js: it is
 // the same engine without the wait.
 //
 //   node perfetto_ui.js TRACE PNG [--width PIXELS] [--select GLOB]

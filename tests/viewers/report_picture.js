@@ -1,4 +1,4 @@
-// A picture of the page of `hrx-convert -o report.html`, for the README: from its top to the end of what was running.
+// A picture of the page of `hrx-convert -o report.html`, for hrx-convert's README: from its top to the end of what was running.
 //
 //   node report_picture.js PAGE PNG [--width PIXELS]
 'use strict';

@@ -158,9 +158,9 @@ fn convert(
     mut filter: Filter,
     stop: Option<&AtomicBool>,
 ) -> anyhow::Result<()> {
-    let mut output = Output::create(arguments.output.as_deref(), arguments.manner())?;
+    let mut output = Output::create(arguments.output.as_deref(), arguments.output_options())?;
     let outcomes = write(arguments, &mut captures, &mut filter, &mut output, stop)
-        .with_context(|| format!("cannot write {}", output.what()))?;
+        .with_context(|| format!("cannot write {}", output.name()))?;
     output.commit()?;
     for line in words::conversion_lines(&captures, &outcomes) {
         say(&line);

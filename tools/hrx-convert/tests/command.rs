@@ -95,6 +95,19 @@ fn large() -> Capture {
     capture
 }
 
+/// The bug: "over 89 d 23:46:29 h", as if the clock form needed a unit. Found in the line that ends the conversion of a long capture.
+#[test]
+fn a_span_of_days_is_stated_without_a_unit_after_the_clock() {
+    let folder = folder();
+    let mut capture = Capture::new(1);
+    capture.record(region(0, 0, 7_775_189_000_000_000));
+    capture.write(folder.path(), "run.hrxt");
+    assert_eq!(
+        stderr(&run(&["run.hrxt"], folder.path())),
+        "hrx-convert: 1 event over 89 d 23:46:29 (host-observed), 0 overwritten, 0 torn, 0 open regions; the writer died\n"
+    );
+}
+
 #[test]
 fn converts_to_the_standard_output_and_to_a_file_alike() {
     let folder = folder();
@@ -572,8 +585,7 @@ fn a_live_capture_is_read_while_it_is_written() {
     let output = run(&["run.hrxt"], folder.path());
     assert!(stdout(&output).contains("end: still recording when it was read (host-observed)"));
     assert!(
-        stderr(&output)
-            .contains("0 torn, 1 open region; still recording; besides: 1 being written")
+        stderr(&output).contains("0 torn, 1 open region; still recording; also: 1 being written")
     );
 }
 

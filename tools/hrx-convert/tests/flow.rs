@@ -135,7 +135,7 @@ fn captures_of_one_boot_on_one_timeline() {
 hrx-convert: ranks/a.hrxt: 3 events over 2.900 µs (host-observed), 0 overwritten, 1 torn, 0 open regions; the writer died
 hrx-convert: ranks/b.hrxt: 4 events over 3.900 µs (host-observed), 0 overwritten, 0 torn, 0 open regions; the writer died
 hrx-convert: z.hrxt: 2 events over 1.900 µs (host-observed), 0 overwritten, 0 torn, 0 open regions; the writer died
-hrx-convert: total: 9 events of 3 captures over 4.900 µs (host-observed), 0 overwritten, 1 torn, 0 open regions; aligned by CLOCK_MONOTONIC, for all are of one boot
+hrx-convert: total: 9 events of 3 captures over 4.900 µs (host-observed), 0 overwritten, 1 torn, 0 open regions; aligned by CLOCK_MONOTONIC: all are of one boot
 "
         )
     );
@@ -318,7 +318,7 @@ fn what_a_command_line_may_not_ask_for() {
     rank(1, 2).write(folder.path(), "b.hrxt");
     let before = read(&folder, "a.hrxt");
     for (arguments, said) in [
-        (&["-o", "a.hrxt", "b.hrxt"][..], "called like a capture"),
+        (&["-o", "a.hrxt", "b.hrxt"][..], "named like a capture"),
         (&["a.hrxt", "b.hrxt", "-o", "b.hrxt"], "OUT is FILE itself"),
         (
             &["a.hrxt", "b.hrxt", "--format", "seed"],

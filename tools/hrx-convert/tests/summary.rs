@@ -336,8 +336,8 @@ fn expectations_are_met_or_the_figure_is_said() {
         ("label=gem", "0 regions of that label"),
         ("failed=0", "failed is 1"),
         ("count>8", "count is 8"),
-        ("max<1ms", "max is 1.50 ms (1500007 ns)"),
-        ("bytes<8MiB", "bytes is 8388608 bytes"),
+        ("max<1ms", "max is 1.50 ms (1,500,007 ns)"),
+        ("bytes<8MiB", "bytes is 8,388,608 bytes"),
     ] {
         let line = format!("{expectation}, found: {found}");
         assert_eq!(check(&["--expect", expectation]), unmet(&line));
@@ -465,8 +465,24 @@ fn the_text_of_a_difference() {
     let output = convert(&["--diff", "a.hrxt", "b.hrxt"], folder.path());
     assert!(output.status.success(), "{output:?}");
     assert_eq!(stdout(&output), DIFFERENCE);
+}
+
+/// The bug: "found 1 captures to compare". Found by reading every message with the number 1 in it.
+#[test]
+fn one_capture_cannot_be_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    runs(folder.path(), "copy");
     let one = convert(&["--diff", "a.hrxt"], folder.path());
     assert_eq!((one.status.code(), stdout(&one)), (Some(1), ""));
+    assert_eq!(
+        String::from_utf8_lossy(&one.stderr),
+        "hrx-convert: error: found 1 capture to compare, expected two\n"
+    );
+    let three = convert(
+        &["--diff", "a.hrxt", "b.hrxt", "a.hrxt", "."],
+        folder.path(),
+    );
+    assert!(three.status.success(), "each file counts once: {three:?}");
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn rank(ending: Ending) -> u8 {
 }
 
 fn state(path: PathBuf) -> anyhow::Result<String> {
-    let everything = Selection::from_options([""; 0])?;
+    let everything = Selection::default();
     let captures = Captures::open([path], &everything)?;
     Ok(state_text(&captures, &everything)?)
 }
@@ -55,7 +55,7 @@ pub fn unmet(paths: &[PathBuf], expectations: &[Expectation]) -> anyhow::Result<
     if paths.is_empty() {
         return Ok(vec!["no capture, which meets no expectation".to_owned()]);
     }
-    let everything = Selection::from_options([""; 0])?;
+    let everything = Selection::default();
     let captures = Captures::open(paths.to_vec(), &everything)?;
     let text = unmet_text(&captures, &everything, expectations)?;
     Ok(text.lines().map(str::to_owned).collect())

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use hrx_trace_reader::{Ending, Event, Report, Trace};
 
-use crate::figures::digest::Gather;
+use crate::figures::digest_builder::DigestBuilder;
 use crate::figures::expect::Expectation;
 use crate::input::captures::{Capture, Captures};
 use crate::input::conversion::{write_all, write_selected};
@@ -16,7 +16,8 @@ use crate::input::inspection::inspect;
 use crate::input::outcome::Outcome;
 use crate::input::selection::Selection;
 use crate::output::console::print;
-use crate::text::words::{counted, ending_words, losses_text};
+use crate::text::quantities::counted;
+use crate::text::words::{ending_words, losses_text};
 
 /// Intact, but the writer died.
 const WRITER_DIED: u8 = 3;
@@ -76,7 +77,7 @@ pub fn unmet_text(
 
 /// Checks each capture against the expectations.
 struct ExpectationCheck<'run> {
-    gather: Gather,
+    digests: DigestBuilder,
     expectations: &'run [Expectation],
     unmet: &'run mut String,
 }
@@ -84,7 +85,7 @@ struct ExpectationCheck<'run> {
 impl<'run> ExpectationCheck<'run> {
     fn new(expectations: &'run [Expectation], unmet: &'run mut String) -> Self {
         Self {
-            gather: Gather::new(),
+            digests: DigestBuilder::default(),
             expectations,
             unmet,
         }
@@ -96,11 +97,11 @@ impl Format for ExpectationCheck<'_> {
 
     #[inline]
     fn event(&mut self, _: &Capture, event: &Event) -> io::Result<()> {
-        self.gather.event(event)
+        self.digests.event(event)
     }
 
     fn ended(&mut self, capture: &Capture, outcome: &Outcome) -> io::Result<()> {
-        let digest = self.gather.digest(capture, outcome, false)?;
+        let digest = self.digests.digest(capture, outcome, false)?;
         for expectation in self.expectations {
             if let Some(found) = expectation.unmet(&digest) {
                 self.unmet

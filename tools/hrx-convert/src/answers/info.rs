@@ -6,12 +6,13 @@ use hrx_trace_reader::{Account, MEASUREMENT, Report, Trace};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 
-use crate::figures::facts::{Facts, Open, Totals};
+use crate::figures::facts::{Facts, RunningRegion, Totals};
 use crate::input::inspection::{Inspected, inspect};
 use crate::input::outcome::{is_complete, span_ns};
 use crate::output::console::print;
 use crate::text::printable::printable;
-use crate::text::words::{account_text, counted, duration_text, ending_words};
+use crate::text::quantities::{counted, duration_text};
+use crate::text::words::{account_text, ending_words};
 use crate::text::wrap::{LINE_COLUMNS_MAX, cut, wrap};
 
 /// The column at which values begin.
@@ -161,7 +162,7 @@ fn fact_sheet(inspected: &Inspected) -> String {
     sheet.text
 }
 
-fn open_text(open: &Open) -> String {
+fn open_text(open: &RunningRegion) -> String {
     let mut text = format!(
         "{} on {} for {}",
         cut(&printable(&open.label), LABEL_COLUMNS_MAX),
@@ -221,7 +222,7 @@ impl FactSheet {
             ),
         ] {
             if count > 0 {
-                self.line("besides", &format!("{} {what}", HumanCount(count)));
+                self.line("also", &format!("{} {what}", HumanCount(count)));
             }
         }
     }

@@ -13,7 +13,7 @@ use hrx_trace_format::MEASUREMENT;
 use hrx_trace_reader::{Event, OpenRegion};
 use serde::Serialize;
 
-use crate::figures::facts::Merged;
+use crate::figures::metadata::Metadata;
 use crate::input::captures::{Capture, Captures};
 use crate::input::format::{FollowedFormat, Format};
 use crate::input::labels::name_of;
@@ -159,7 +159,7 @@ enum Line<'line> {
     Account {
         measurement: &'static str,
         #[serde(flatten)]
-        facts: Merged<'line>,
+        facts: Metadata<'line>,
     },
 }
 
@@ -190,7 +190,7 @@ impl<Sink: Write> Format for JsonLines<Sink> {
         }
         let account = Line::Account {
             measurement: MEASUREMENT,
-            facts: Merged::new(captures, outcomes),
+            facts: Metadata::new(captures, outcomes),
         };
         Self::line(&mut self.sink, &account)?;
         self.flush()

@@ -124,7 +124,8 @@ impl Filter {
         matches
     }
 
-    /// Removes the open regions that are not shown, and reduces the outcome to the window that is. `first_ns` is the earliest start of the events shown.
+    /// Removes the open regions that are not shown, and reduces the outcome to the window that is. `first_ns` is the earliest start of the events
+    /// shown.
     pub fn apply(&mut self, capture: &Capture, outcome: &mut Outcome, first_ns: Option<u64>) {
         if self.is_everything {
             return;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::figures::facts::Exact;
+use crate::figures::exact::Exact;
 use crate::input::alignment::Alignment;
 use crate::input::captures::{Capture, Captures};
 use crate::input::outcome::Outcome;

@@ -5,14 +5,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hrx_trace_reader::{MEASUREMENT, Trace};
+use hrx_trace_reader::MEASUREMENT;
 use serde::Serialize;
 
 use crate::answers::diff::percentile::{Comparison, Percentile};
-use crate::figures::digest::{PERCENTILES, lane_text, sum};
-use crate::figures::facts::Exact;
-use crate::figures::statistics::{Figures, Label, Lane, Measures};
-use crate::input::labels::name_of;
+use crate::figures::digest::PERCENTILES;
+use crate::figures::exact::Exact;
+use crate::figures::exact::saturated;
+use crate::figures::groups::lane_key_name;
+use crate::figures::groups::{LabelKey, LaneKey};
+use crate::figures::measures::Measures;
+use crate::figures::statistics::Figures;
 
 /// The document.
 #[derive(Debug, Serialize)]
@@ -67,18 +70,13 @@ impl Difference {
 pub type Compared = Measures<[Percentile; 2]>;
 
 /// The figures of lanes in their order; of each lane the whole first, then labels in the order of their names.
-pub type FiguresByName = BTreeMap<(Lane, Option<String>), Compared>;
-
-/// The name by which a label is matched.
-pub fn label_name(trace: &Trace, label: Label) -> String {
-    match label {
-        Label::Id(label_id) => name_of(trace, label_id).into_owned(),
-        Label::Others => "other labels".to_owned(),
-    }
-}
+pub type FiguresByName = BTreeMap<(LaneKey, Option<String>), Compared>;
 
 /// Arranges figures by name. No two labels of a lane have the same name.
-pub fn by_name(figures: Figures<[Percentile; 2]>, name: impl Fn(Label) -> String) -> FiguresByName {
+pub fn by_name(
+    figures: Figures<[Percentile; 2]>,
+    name: impl Fn(LabelKey) -> String,
+) -> FiguresByName {
     let mut named = FiguresByName::new();
     for lane in figures.lanes {
         named.insert((lane.lane, None), lane.measures);
@@ -92,18 +90,18 @@ pub fn by_name(figures: Figures<[Percentile; 2]>, name: impl Fn(Label) -> String
 fn rows(a: &FiguresByName, b: &FiguresByName) -> Vec<DifferenceRow> {
     let names: BTreeSet<_> = a.keys().chain(b.keys()).collect();
     let none = Compared::default();
-    let row = |name: &(Lane, Option<String>)| {
+    let row = |name: &(LaneKey, Option<String>)| {
         let (a, b) = (a.get(name).unwrap_or(&none), b.get(name).unwrap_or(&none));
         let (lane, label) = name;
         let ([a_p50, a_p99], [b_p50, b_p99]) = (a.durations, b.durations);
         DifferenceRow {
-            lane: lane_text(*lane),
+            lane: lane_key_name(*lane),
             label: label.clone(),
             count: counts(a.count, b.count),
             failed: counts(a.failed, b.failed),
             total_ns: Pair {
-                a: sum(a.total_ns),
-                b: sum(b.total_ns),
+                a: saturated(a.total_ns),
+                b: saturated(b.total_ns),
                 ratio: ratio(a.total_ns as f64, b.total_ns as f64),
             },
             p50_ns: percentiles(a_p50, b_p50),
@@ -111,8 +109,8 @@ fn rows(a: &FiguresByName, b: &FiguresByName) -> Vec<DifferenceRow> {
             p99_ns: percentiles(a_p99, b_p99),
             p99: Comparison::new(a_p99, b_p99),
             copied_bytes: Pair {
-                a: sum(a.copied_bytes),
-                b: sum(b.copied_bytes),
+                a: saturated(a.copied_bytes),
+                b: saturated(b.copied_bytes),
                 ratio: ratio(a.copied_bytes as f64, b.copied_bytes as f64),
             },
             gigabytes_per_second: {

@@ -7,25 +7,26 @@ mod percentile;
 mod text;
 
 use std::io::{self, Write};
+use std::mem;
 
 use anstream::adapter::strip_str;
-use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context as _, ensure};
 use hrx_trace_reader::Event;
 
-use crate::answers::diff::difference::{Difference, FiguresByName, by_name, label_name};
+use crate::answers::diff::difference::{Difference, FiguresByName, by_name};
 use crate::answers::diff::percentile::Percentile;
 use crate::cli::{Arguments, FormatName};
-use crate::figures::digest::Gather;
-use crate::figures::statistics::Question;
+use crate::figures::groups::label_key_name;
+use crate::figures::statistics::{Query, Statistics};
 use crate::formats::page;
 use crate::input::captures::{Capture, Captures};
 use crate::input::conversion::write_all;
 use crate::input::filter::Filter;
 use crate::input::format::Format;
 use crate::input::outcome::Outcome;
+use crate::output::console::wants_colour;
 use crate::output::file::Output;
-use crate::text::words::counted;
+use crate::text::quantities::counted;
 
 /// Writes the difference between two captures that the command line asks for.
 ///
@@ -43,16 +44,16 @@ pub fn answer(
         counted(count as u64, "capture")
     );
     let path = arguments.output.as_deref();
-    let colour = path.is_none() && AutoStream::choice(&io::stdout()) != ColorChoice::Never;
+    let colour = wants_colour(path);
     let rendering = match (arguments.json, arguments.format()) {
         (true, _) => Rendering::Json,
         (false, FormatName::Html) => Rendering::Html,
         (false, _) => Rendering::Text { colour },
     };
-    let mut output = Output::create(path, arguments.manner())?;
+    let mut output = Output::create(path, arguments.output_options())?;
     let diff = Diff::new(rendering, &mut output);
     write_all(captures, filter, diff, colour)
-        .with_context(|| format!("cannot write {}", output.what()))?;
+        .with_context(|| format!("cannot write {}", output.name()))?;
     output.commit()
 }
 
@@ -68,7 +69,7 @@ enum Rendering {
 struct Diff<Sink> {
     sink: Sink,
     rendering: Rendering,
-    gather: Gather,
+    statistics: Statistics,
     /// Those of the captures whose last event has been read.
     figures: Vec<FiguresByName>,
 }
@@ -79,7 +80,7 @@ impl<Sink: Write> Diff<Sink> {
         Self {
             sink,
             rendering,
-            gather: Gather::new(),
+            statistics: Statistics::default(),
             figures: Vec::new(),
         }
     }
@@ -90,16 +91,21 @@ impl<Sink: Write> Format for Diff<Sink> {
 
     #[inline]
     fn event(&mut self, _: &Capture, event: &Event) -> io::Result<()> {
-        self.gather.event(event)
+        self.statistics.event(event)
     }
 
     fn ended(&mut self, capture: &Capture, outcome: &Outcome) -> io::Result<()> {
-        let name = |label| label_name(&capture.trace, label);
-        let question = Question {
-            say: |durations| [0.5, 0.99].map(|quantile| Percentile::new(durations, quantile)),
+        let name = |label| label_key_name(&capture.trace, label);
+        let query = Query {
+            describe: |durations| [0.5, 0.99].map(|quantile| Percentile::new(durations, quantile)),
             name: Some(&name),
         };
-        let figures = self.gather.figures(outcome, &question)?;
+        let figures = mem::take(&mut self.statistics).finish(
+            &outcome.report.open_regions,
+            outcome.report.last_ns,
+            outcome.last_shown_ns(),
+            &query,
+        )?;
         self.figures.push(by_name(figures, name));
         Ok(())
     }

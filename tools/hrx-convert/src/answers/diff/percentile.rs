@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 
-use crate::figures::statistics::Distribution;
+use crate::figures::distribution::Distribution;
 
 /// Half the width of a 95 % interval, in standard deviations.
 const DEVIATIONS: f64 = 1.96;

@@ -1,19 +1,17 @@
-//! The text of a difference: tables of at most 100 columns, with colours that only repeat what the words say.
+//! The text of a difference: tables of at most 100 columns.
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 use hrx_trace_reader::MEASUREMENT;
 
 use crate::answers::diff::difference::{Difference, DifferenceRow};
 use crate::answers::diff::percentile::Comparison;
-use crate::figures::facts::Exact;
+use crate::figures::exact::Exact;
 use crate::text::columns::Align::{Left, Right};
 use crate::text::columns::Table;
 use crate::text::printable::printable;
-use crate::text::words::{bandwidth_text, count_text, short_text};
+use crate::text::quantities::{bandwidth_text, count_text, short_text};
+use crate::text::styles::{BAD, GOOD, HEADING, QUIET};
 use crate::text::wrap::{LINE_COLUMNS_MAX, wrap};
-
-const HEADING: Style = Style::new().bold();
-const QUIET: Style = Style::new().dimmed();
 
 /// The text, with styles.
 pub fn text(difference: &Difference) -> String {
@@ -92,8 +90,8 @@ fn latency(difference: &Difference) -> String {
             row.p99.text().to_owned(),
         ];
         let style = match (row.p50, row.p99) {
-            (Comparison::Slower, _) | (_, Comparison::Slower) => AnsiColor::Red.on_default(),
-            (Comparison::Faster, _) | (_, Comparison::Faster) => AnsiColor::Green.on_default(),
+            (Comparison::Slower, _) | (_, Comparison::Slower) => BAD,
+            (Comparison::Faster, _) | (_, Comparison::Faster) => GOOD,
             _ => style(row),
         };
         table.row(style, cells);

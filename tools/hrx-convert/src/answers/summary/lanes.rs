@@ -5,15 +5,16 @@ use std::cmp::Reverse;
 use anstyle::Style;
 use indicatif::HumanCount;
 
-use crate::answers::summary::lines::{BAD, HEADING, LANES_MAX, Lines, QUIET, bytes_text};
-use crate::figures::digest::{Digest, Row};
-use crate::figures::facts::Exact;
+use crate::answers::summary::lines::{LISTED_LANES_MAX, Lines, bytes_text};
+use crate::figures::digest::{Digest, RegionFigures};
+use crate::figures::exact::Exact;
 use crate::text::columns::Align::{self, Left, Right};
 use crate::text::columns::Table;
-use crate::text::words::{bandwidth_text, count_text, percent_text, short_text};
+use crate::text::quantities::{bandwidth_text, count_text, percent_text, short_text};
+use crate::text::styles::{BAD, HEADING, QUIET};
 
 /// Labels of a lane that are listed; the JSON has more.
-const LABELS_MAX: usize = 12;
+const LISTED_LABELS_MAX: usize = 12;
 
 pub fn regions(lines: &mut Lines, digest: &Digest) {
     if digest.lanes.is_empty() {
@@ -29,19 +30,19 @@ pub fn regions(lines: &mut Lines, digest: &Digest) {
     });
     let mut table = Table::new(headings, 0);
     for (index, lane) in digest.lanes.iter().enumerate() {
-        table.row(HEADING, figures(lane.name.clone(), &lane.row));
-        if index >= LANES_MAX {
+        table.row(HEADING, figures(lane.name.clone(), &lane.figures));
+        if index >= LISTED_LANES_MAX {
             continue;
         }
-        for label in lane.labels.iter().take(LABELS_MAX) {
-            let style = if label.row.failed.0 > 0 {
+        for label in lane.labels.iter().take(LISTED_LABELS_MAX) {
+            let style = if label.figures.failed.0 > 0 {
                 BAD
             } else {
                 Style::new()
             };
-            table.row(style, figures(format!("  {}", label.label), &label.row));
+            table.row(style, figures(format!("  {}", label.label), &label.figures));
         }
-        if let Some(more @ 1..) = lane.labels.len().checked_sub(LABELS_MAX) {
+        if let Some(more @ 1..) = lane.labels.len().checked_sub(LISTED_LABELS_MAX) {
             let mut cells: [String; 10] = Default::default();
             cells[0] = format!("  … and {} more labels", HumanCount(more as u64));
             table.row(QUIET, cells);
@@ -58,7 +59,7 @@ pub fn copies(lines: &mut Lines, digest: &Digest) {
     }
     lines.heading("COPIES");
     let mut table = Table::new([("", Left), ("bytes", Right), ("GB/s", Right)], 0);
-    let cells = |name: String, row: &Row| {
+    let cells = |name: String, row: &RegionFigures| {
         [
             name,
             bytes_text(row.copied_bytes.0),
@@ -66,15 +67,15 @@ pub fn copies(lines: &mut Lines, digest: &Digest) {
                 .map_or("-".to_owned(), bandwidth_text),
         ]
     };
-    let copying = |row: &Row| row.copied_bytes.0 > 0;
-    for lane in digest.lanes.iter().take(LANES_MAX) {
-        if copying(&lane.row) {
-            table.row(HEADING, cells(lane.name.clone(), &lane.row));
+    let copying = |row: &RegionFigures| row.copied_bytes.0 > 0;
+    for lane in digest.lanes.iter().take(LISTED_LANES_MAX) {
+        if copying(&lane.figures) {
+            table.row(HEADING, cells(lane.name.clone(), &lane.figures));
         }
-        let labels = lane.labels.iter().filter(|label| copying(&label.row));
-        for label in labels.take(LABELS_MAX) {
+        let labels = lane.labels.iter().filter(|label| copying(&label.figures));
+        for label in labels.take(LISTED_LABELS_MAX) {
             let name = format!("  {}", label.label);
-            table.row(Style::new(), cells(name, &label.row));
+            table.row(Style::new(), cells(name, &label.figures));
         }
     }
     lines.table(&table);
@@ -101,7 +102,7 @@ pub fn overlaps(lines: &mut Lines, digest: &Digest) {
         0,
     );
     let percent = |share: Option<f64>| share.map_or("-".to_owned(), percent_text);
-    for overlap in overlaps.iter().take(LANES_MAX) {
+    for overlap in overlaps.iter().take(LISTED_LANES_MAX) {
         let [one, other] = &overlap.lanes;
         let [of_one, of_other] = overlap.share_of_each.map(percent);
         let cells = [
@@ -114,7 +115,7 @@ pub fn overlaps(lines: &mut Lines, digest: &Digest) {
         table.row(Style::new(), cells);
     }
     lines.table(&table);
-    lines.more(overlaps.len(), LANES_MAX, "pair");
+    lines.more(overlaps.len(), LISTED_LANES_MAX, "pair");
 }
 
 pub fn gaps(lines: &mut Lines, digest: &Digest) {
@@ -128,7 +129,7 @@ pub fn gaps(lines: &mut Lines, digest: &Digest) {
     }
     lines.heading("LONGEST GAPS, WITH NOTHING RUNNING ON THE LANE");
     let mut table = Table::new([("", Left), ("", Left)], 1);
-    for lane in lanes.iter().take(LANES_MAX) {
+    for lane in lanes.iter().take(LISTED_LANES_MAX) {
         let gaps: Vec<String> = lane
             .gaps
             .iter()
@@ -141,11 +142,11 @@ pub fn gaps(lines: &mut Lines, digest: &Digest) {
         table.row(Style::new(), [lane.name.clone(), gaps.join("; ")]);
     }
     lines.table(&table);
-    lines.more(lanes.len(), LANES_MAX, "lane");
+    lines.more(lanes.len(), LISTED_LANES_MAX, "lane");
 }
 
 /// A row of the table of regions.
-fn figures(name: String, row: &Row) -> [String; 10] {
+fn figures(name: String, row: &RegionFigures) -> [String; 10] {
     let time = |ns: Option<Exact>| ns.map_or("-".to_owned(), |ns| short_text(ns.0));
     [
         name,

@@ -1,22 +1,18 @@
-//! The lines of a summary, styled. Colour only repeats what the words say, so it can be stripped.
+//! The lines of a summary, styled.
 
 use std::fmt::Write as _;
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 use indicatif::HumanBytes;
 
 use crate::text::columns::Table;
 use crate::text::printable::printable;
-use crate::text::words::counted;
+use crate::text::quantities::counted;
+use crate::text::styles::{HEADING, QUIET};
 use crate::text::wrap::{LINE_COLUMNS_MAX, wrap};
 
-pub const HEADING: Style = Style::new().bold();
-pub const QUIET: Style = Style::new().dimmed();
-pub const BAD: Style = AnsiColor::Red.on_default();
-pub const GOOD: Style = AnsiColor::Green.on_default();
-
 /// Lanes whose labels, last regions and gaps are listed, and pairs of lanes whose overlap is.
-pub const LANES_MAX: usize = 12;
+pub const LISTED_LANES_MAX: usize = 12;
 
 /// The lines so far.
 #[derive(Default)]

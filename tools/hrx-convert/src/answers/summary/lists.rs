@@ -2,18 +2,19 @@
 
 use anstyle::Style;
 
-use crate::answers::summary::lines::{BAD, LANES_MAX, Lines, QUIET, bytes_text, correlation_text};
+use crate::answers::summary::lines::{LISTED_LANES_MAX, Lines, bytes_text, correlation_text};
 use crate::figures::digest::{Digest, RegionDigest};
 use crate::text::columns::Align::{Left, Right};
 use crate::text::columns::Table;
-use crate::text::words::{counted, short_text};
+use crate::text::quantities::{counted, short_text};
+use crate::text::styles::{BAD, QUIET};
 
 pub fn last(lines: &mut Lines, digest: &Digest) {
     if digest.lanes.iter().all(|lane| lane.last.is_empty()) {
         return;
     }
     lines.heading("LAST BEFORE THE END, ON EACH LANE");
-    let lanes = digest.lanes.iter().take(LANES_MAX);
+    let lanes = digest.lanes.iter().take(LISTED_LANES_MAX);
     let regions = lanes.flat_map(|lane| lane.last.iter().rev());
     region_table(lines, "ended", regions, |region| {
         match region.before_the_end_ns.0 {
@@ -21,7 +22,7 @@ pub fn last(lines: &mut Lines, digest: &Digest) {
             ns => format!("{} before", short_text(ns)),
         }
     });
-    lines.more(digest.lanes.len(), LANES_MAX, "lane");
+    lines.more(digest.lanes.len(), LISTED_LANES_MAX, "lane");
 }
 
 pub fn failures(lines: &mut Lines, digest: &Digest) {

@@ -11,18 +11,19 @@ mod text;
 use std::io::{self, Write};
 
 use anstream::adapter::strip_str;
-use anstream::{AutoStream, ColorChoice};
 use anyhow::Context as _;
 use hrx_trace_reader::Event;
 
 use crate::cli::Arguments;
-use crate::figures::digest::{Gather, around_captures};
+use crate::figures::digest::around_captures;
+use crate::figures::digest_builder::DigestBuilder;
 use crate::input::captures::{Capture, Captures};
 use crate::input::conversion::{write_all, write_selected};
 use crate::input::filter::Filter;
 use crate::input::format::Format;
 use crate::input::outcome::Outcome;
 use crate::input::selection::Selection;
+use crate::output::console::wants_colour;
 use crate::output::file::Output;
 
 /// Writes the summary that the command line asks for.
@@ -35,15 +36,15 @@ pub fn answer(
     arguments: &Arguments,
 ) -> anyhow::Result<()> {
     let path = arguments.output.as_deref();
-    let colour = path.is_none() && AutoStream::choice(&io::stdout()) != ColorChoice::Never;
-    let mut output = Output::create(path, arguments.manner())?;
+    let colour = wants_colour(path);
+    let mut output = Output::create(path, arguments.output_options())?;
     let extent = match arguments.json {
         true => Extent::Json,
         false => Extent::Text,
     };
     let summary = Summary::new(extent, colour, &mut output);
     write_all(captures, filter, summary, colour)
-        .with_context(|| format!("cannot write {}", output.what()))?;
+        .with_context(|| format!("cannot write {}", output.name()))?;
     output.commit()
 }
 
@@ -103,7 +104,7 @@ struct Summary<Sink> {
     sink: Sink,
     extent: Extent,
     colour: bool,
-    gather: Gather,
+    digests: DigestBuilder,
 }
 
 impl<Sink: Write> Summary<Sink> {
@@ -112,7 +113,7 @@ impl<Sink: Write> Summary<Sink> {
             sink,
             extent,
             colour,
-            gather: Gather::new(),
+            digests: DigestBuilder::default(),
         }
     }
 }
@@ -122,11 +123,11 @@ impl<Sink: Write> Format for Summary<Sink> {
 
     #[inline]
     fn event(&mut self, _: &Capture, event: &Event) -> io::Result<()> {
-        self.gather.event(event)
+        self.digests.event(event)
     }
 
     fn ended(&mut self, capture: &Capture, outcome: &Outcome) -> io::Result<()> {
-        let digest = self.gather.digest(capture, outcome, false)?;
+        let digest = self.digests.digest(capture, outcome, false)?;
         if self.extent == Extent::Json {
             let (before, _) = around_captures(true)?;
             let before = if capture.index == 0 { &before } else { "," };
@@ -152,8 +153,8 @@ impl<Sink: Write> Format for Summary<Sink> {
 
     fn finish(mut self, _: &Captures, _: &[Outcome]) -> io::Result<()> {
         if self.extent == Extent::Json {
-            let (_, behind) = around_captures(true)?;
-            writeln!(self.sink, "\n  {behind}")?;
+            let (_, after) = around_captures(true)?;
+            writeln!(self.sink, "\n  {after}")?;
         }
         self.sink.flush()
     }

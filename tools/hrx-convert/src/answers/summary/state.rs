@@ -4,17 +4,17 @@ use anstyle::Style;
 use hrx_trace_reader::{Ending, MEASUREMENT};
 use indicatif::HumanCount;
 
-use crate::answers::summary::lines::{BAD, GOOD, Lines, QUIET, bytes_text, correlation_text};
+use crate::answers::summary::lines::{Lines, bytes_text, correlation_text};
 use crate::figures::digest::Digest;
 use crate::input::outcome::{Outcome, is_complete};
 use crate::text::columns::Align::{Left, Right};
 use crate::text::columns::Table;
-use crate::text::words::{
-    account_text, counted, ending_words, losses_text, percent_text, short_text,
-};
+use crate::text::quantities::{counted, percent_text, short_text};
+use crate::text::styles::{BAD, GOOD, QUIET};
+use crate::text::words::{account_text, ending_words, losses_text};
 
 /// Running regions that are listed, and damaged places.
-const RUNNING_MAX: usize = 16;
+const LISTED_MAX: usize = 16;
 
 pub fn head(lines: &mut Lines, digest: &Digest) {
     let facts = &digest.facts;
@@ -103,7 +103,7 @@ pub fn running(lines: &mut Lines, digest: &Digest) {
         ],
         1,
     );
-    for region in open.iter().take(RUNNING_MAX) {
+    for region in open.iter().take(LISTED_MAX) {
         let cells = [
             region.lane_name.clone(),
             region.label.clone(),
@@ -116,7 +116,7 @@ pub fn running(lines: &mut Lines, digest: &Digest) {
         table.row(BAD, cells);
     }
     lines.table(&table);
-    lines.more(open.len(), RUNNING_MAX, "running region");
+    lines.more(open.len(), LISTED_MAX, "running region");
 }
 
 pub fn missing(lines: &mut Lines, digest: &Digest, outcome: &Outcome) {
@@ -139,13 +139,13 @@ pub fn missing(lines: &mut Lines, digest: &Digest, outcome: &Outcome) {
         None => lines.line("no other losses"),
         Some(losses) => lines.wrapped(BAD, &format!("losses: {losses}")),
     }
-    for damage in report.damages.iter().take(RUNNING_MAX) {
+    for damage in report.damages.iter().take(LISTED_MAX) {
         lines.wrapped(
             BAD,
             &format!("at offset {}: {}", damage.offset, damage.what),
         );
     }
-    lines.more(report.damages.len(), RUNNING_MAX, "damaged place");
+    lines.more(report.damages.len(), LISTED_MAX, "damaged place");
 }
 
 /// Turns "2026-11-30T02:01:03.123456789Z" into "2026-11-30 02:01:03.123 UTC".

@@ -25,7 +25,8 @@ use hrx_trace_reader::Event;
 use serde_json::{Value, json};
 
 use self::size::Size;
-use crate::figures::facts::{Exact, Merged};
+use crate::figures::exact::Exact;
+use crate::figures::metadata::Metadata;
 use crate::input::captures::{Capture, Captures};
 use crate::input::format::{FollowedFormat, Format};
 use crate::input::outcome::Outcome;
@@ -261,7 +262,7 @@ impl<Sink: Write> Format for Chrome<Sink> {
                 self.write_out()?;
             }
         }
-        let merged = Merged::new(captures, outcomes);
+        let merged = Metadata::new(captures, outcomes);
         if self.form == Form::Array {
             let origin = captures.origin();
             let last_ns = outcomes.iter().map(Outcome::last_shown_ns);

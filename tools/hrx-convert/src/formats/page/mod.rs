@@ -24,8 +24,9 @@ use hrx_trace_reader::{Event, OpenRegion};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::figures::digest::{Gather, around_captures};
-use crate::figures::facts::Exact;
+use crate::figures::digest::around_captures;
+use crate::figures::digest_builder::DigestBuilder;
+use crate::figures::exact::Exact;
 use crate::formats::page::newest::{Newest, Region};
 use crate::formats::page::pack::{Layout, pack};
 use crate::input::captures::{Capture, Captures};
@@ -67,7 +68,7 @@ struct Timeline<'captures> {
 /// Writes the page.
 pub struct Page<Sink> {
     sink: Sink,
-    gather: Gather,
+    digests: DigestBuilder,
     newest: Newest,
     /// What was running.
     open: Vec<Region>,
@@ -78,7 +79,7 @@ impl<Sink: Write> Page<Sink> {
     pub fn new(sink: Sink) -> Self {
         Self {
             sink,
-            gather: Gather::new(),
+            digests: DigestBuilder::default(),
             newest: Newest::new(REGIONS_MAX),
             open: Vec::new(),
             seen: 0,
@@ -97,7 +98,7 @@ impl<Sink: Write> Format for Page<Sink> {
             event: *event,
             unfinished: false,
         })?;
-        self.gather.event(event)
+        self.digests.event(event)
     }
 
     fn ended(&mut self, capture: &Capture, outcome: &Outcome) -> io::Result<()> {
@@ -109,7 +110,7 @@ impl<Sink: Write> Format for Page<Sink> {
                 event: as_event(open, report.last_ns),
                 unfinished: true,
             }));
-        let digest = self.gather.digest(capture, outcome, true)?;
+        let digest = self.digests.digest(capture, outcome, true)?;
         if capture.index == 0 {
             let (before, _) = around_captures(false)?;
             begin(&mut self.sink, HTML, &SCRIPTS)?;

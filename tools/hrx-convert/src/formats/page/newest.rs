@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 
 use hrx_trace_reader::Event;
 
-use crate::figures::spill::{Row, Runs};
+use crate::figures::spill::{Runs, Spillable};
 
 /// Regions that are in memory at a time.
 const BLOCK: usize = 1 << 15;
@@ -25,7 +25,7 @@ pub struct Region {
     pub unfinished: bool,
 }
 
-impl Row for Region {
+impl Spillable for Region {
     type Bytes = [u8; ROW_BYTES];
     /// In the order of their beginnings, at the same time the longer first.
     type Key = (u64, Reverse<u64>);

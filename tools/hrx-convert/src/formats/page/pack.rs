@@ -11,8 +11,8 @@ use std::io::{self, BufWriter, Seek, Write};
 
 use serde::{Serialize, Serializer};
 
-use crate::figures::facts::Exact;
-use crate::figures::spill::Row;
+use crate::figures::exact::Exact;
+use crate::figures::spill::Spillable;
 use crate::formats::page::newest::{Newest, Region};
 use crate::input::captures::Captures;
 use crate::input::labels::name_of;
@@ -148,7 +148,7 @@ pub fn pack<'captures>(
     let mut runs = newest.sorted(&mut note_lane)?;
     let mut open = open.to_vec();
     open.iter().for_each(&mut note_lane);
-    open.sort_by_key(Row::key);
+    open.sort_by_key(Spillable::key);
     runs.add(&open)?;
     if rows.len() > LANES_MAX {
         return Ok(None);

@@ -37,7 +37,7 @@ use self::messages::{
     TrackDescriptor, TrackEvent, TrackEventDefaults,
 };
 use self::pen::{Length, Pen, Short, WORD_VARINT_MAX, key, varint};
-use crate::figures::facts::Merged;
+use crate::figures::metadata::Metadata;
 use crate::input::captures::{Capture, Captures};
 use crate::input::format::{FollowedFormat, Format};
 use crate::input::outcome::Outcome;
@@ -392,7 +392,7 @@ impl<Sink: Write> Format for Perfetto<Sink> {
             }
             self.counters(capture)?;
         }
-        let facts = serde_json::to_string(&Merged::new(captures, outcomes))?;
+        let facts = serde_json::to_string(&Metadata::new(captures, outcomes))?;
         self.metadata("hrx-capture", facts)?;
         self.flush()
     }

@@ -1,6 +1,6 @@
-//! `tail`: how long the slowest calls take. One thread records an event every microsecond, as long as asked for, into a ring of 256 MiB; each call is timed.
+//! `tail`: how long the slowest calls take. One thread records an event every microsecond into a ring of 256 MiB, for as long as asked; each call is timed.
 //!
-//! A stall is not made up for: the next event is due a microsecond after the call that stalled, as for a program that waits for its device.
+//! The thread does not catch up after a stall: the next event is due a microsecond after the stalled call returned, as in a program that waits for its device.
 
 use std::time::{Duration, Instant};
 
@@ -8,23 +8,23 @@ use anyhow::Result;
 use hdrhistogram::Histogram;
 use hrx_trace::Options;
 
-use crate::Setup;
-use crate::contender::{Contender, INPUTS, inputs};
 use crate::contenders::baseline::Baseline;
-use crate::contenders::clock::Nothing;
+use crate::contenders::names;
+use crate::contenders::nothing::Nothing;
 use crate::contenders::ours::{ByWriter, Record};
-use crate::convert::Converter;
 use crate::environment::memory_bytes;
-use crate::follower::Converting;
-use crate::instructions::Counted;
+use crate::measuring::contender::{Contender, INPUTS, inputs};
+use crate::measuring::statistics::{median, minimum};
 use crate::place::Place;
+use crate::processes::background::Converting;
+use crate::processes::converter::Converter;
 use crate::report::{Column, Row, Table, Unit, column};
-use crate::statistics::{median, minimum};
+use crate::setup::Setup;
 
 const PACE: Duration = Duration::from_micros(1);
 const SYNC_EVERY: Duration = Duration::from_secs(2);
 
-const COLUMNS: &[Column] = &[
+const LATENCY_COLUMNS: &[Column] = &[
     column("p50", Unit::Nanoseconds),
     column("p99", Unit::Nanoseconds),
     column("p99.9", Unit::Nanoseconds),
@@ -37,7 +37,7 @@ const CREATION_COLUMNS: &[Column] = &[
     column("minimum", Unit::Seconds),
 ];
 
-/// The choices that a user has.
+/// What a user can choose: a name, whether the file is on disk, whether it is populated.
 const CHOICES: [(&str, bool, bool); 4] = [
     ("tmpfs, populated", false, true),
     ("tmpfs, not populated", false, false),
@@ -53,14 +53,14 @@ pub fn tables(setup: &Setup, time: Duration, left_out: &mut Vec<String>) -> Resu
     };
     let mut tables = Vec::new();
     let title = format!(
-        "latency of one call, an event a µs for {time:?}, ring of {}",
+        "latency of one call, one event per µs for {time:?}, ring of {}",
         Unit::Bytes.show(ring_bytes as f64)
     );
     if setup.wants(&title) {
         tables.push(Table {
             title,
-            note: "one clock read is in each figure; the first row shows what the machine does by itself",
-            columns: COLUMNS,
+            note: "each figure includes one clock read; the first row shows what the machine does by itself",
+            columns: LATENCY_COLUMNS,
             rows: latencies(setup, ring_bytes / 64, time)?,
         });
     }
@@ -81,9 +81,9 @@ pub fn tables(setup: &Setup, time: Duration, left_out: &mut Vec<String>) -> Resu
 
 fn latencies(setup: &Setup, capacity: u64, time: Duration) -> Result<Vec<Row>> {
     let mut rows = vec![
-        row(Counted::Nothing.name(), &paced(&Nothing, time, || Ok(()))?),
+        row(names::NOTHING, &paced(&Nothing, time, || Ok(()))?),
         row(
-            Counted::Baseline.name(),
+            names::BASELINE,
             &paced(&Baseline::full(capacity as usize), time, || Ok(()))?,
         ),
     ];
@@ -125,7 +125,7 @@ fn row(name: &str, latencies: &Histogram<u64>) -> Row {
     }
 }
 
-/// Times single calls on this thread, while another does `sync` now and then.
+/// Times single calls on this thread, while another calls `sync` every two seconds.
 fn paced<C: Contender>(
     contender: &C,
     time: Duration,

@@ -1,6 +1,7 @@
-//! Instructions an event, counted by callgrind: the figure that no neighbour can move. Two runs of different lengths; their difference is the loop's alone.
+//! Instructions per event, counted by callgrind: a figure that other work on the machine cannot change. The difference of two runs of different lengths is the
+//! loop's alone.
 //!
-//! Valgrind's processor has no AVX-512, so a contender that would use it takes the path below.
+//! Valgrind's processor has no AVX-512, so a contender that would use it takes its next best path.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,17 +10,16 @@ use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 use hrx_trace::{Options, Tracer};
 
-use crate::Setup;
-use crate::contender::Contender;
-use crate::contenders::{baseline::Baseline, clock::Nothing, ours};
-use crate::loops::{Load, run};
-use crate::record::CACHED;
+use crate::contenders::{baseline::Baseline, names, nothing::Nothing, ours};
+use crate::measuring::contender::Contender;
+use crate::measuring::loops::{Load, run};
+use crate::setup::{CACHED, Setup};
 
-/// Who is counted.
+/// The contenders whose instructions are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Counted {
-    Nothing,
     Baseline,
+    Nothing,
     Record,
     Writer,
     BeginFinish,
@@ -30,18 +30,18 @@ pub enum Counted {
 impl Counted {
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Nothing => "nothing (the loop itself)",
-            Self::Baseline => "mutex and deque in memory (baseline)",
-            Self::Record => "record, tmpfs",
-            Self::Writer => "record by a Writer",
-            Self::BeginFinish => "begin + finish, own clock reads",
-            Self::BeginFinishByWriter => "begin + finish by a Writer, own clock reads",
-            Self::Tracer => "record through Tracer",
+            Self::Nothing => names::NOTHING,
+            Self::Baseline => names::BASELINE,
+            Self::Record => names::RECORD_TMPFS,
+            Self::Writer => names::WRITER,
+            Self::BeginFinish => names::BEGIN_FINISH,
+            Self::BeginFinishByWriter => names::BEGIN_FINISH_BY_WRITER,
+            Self::Tracer => names::TRACER,
         }
     }
 
-    /// The bare loop on one thread.
-    pub fn run(self, setup: &Setup, events: u64) -> Result<()> {
+    /// Runs the bare loop on one thread, in this process.
+    pub fn run_here(self, setup: &Setup, events: u64) -> Result<()> {
         let options = Options::new(CACHED);
         let own = options.clone().writers(1);
         match self {
@@ -65,7 +65,7 @@ impl Counted {
         Ok(())
     }
 
-    /// Instructions an event.
+    /// Counts instructions per event.
     pub fn instructions(self, setup: &Setup) -> Result<f64> {
         const FEW: u64 = 10_000;
         const MANY: u64 = 110_000;
@@ -76,7 +76,9 @@ impl Counted {
     }
 
     fn count(self, events: u64, output: &Path) -> Result<f64> {
-        let name = self.to_possible_value().context("it has a name")?;
+        let name = self
+            .to_possible_value()
+            .context("a contender without a name")?;
         let run = Command::new("valgrind")
             .args(["-q", "--tool=callgrind"])
             .arg(format!("--callgrind-out-file={}", output.display()))

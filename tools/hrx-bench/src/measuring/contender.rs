@@ -1,8 +1,8 @@
-//! Who is measured: anything that takes a region's five fields and keeps them.
+//! A contender: anything that takes a region's five fields and keeps them.
 
 use std::time::{Duration, Instant};
 
-/// What a caller says of one region. Every contender is given all of it.
+/// What a caller knows about one region. Every contender is given all of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Fields {
     pub start: Instant,
@@ -12,10 +12,10 @@ pub struct Fields {
     pub failed: bool,
 }
 
-/// How many different [`Fields`] a loop goes through; they stay in the first-level cache.
+/// How many different [`Fields`] a loop cycles through; they stay in the first-level cache.
 pub const INPUTS: usize = 64;
 
-/// Fields that the compiler cannot know. The regions begin at different times, or the time since the capture's start would be computed once.
+/// Fields that the compiler cannot predict. The regions begin at different times, or it would compute the time since the capture's start only once.
 #[must_use]
 pub fn inputs() -> [Fields; INPUTS] {
     let now = Instant::now();
@@ -35,12 +35,12 @@ pub trait Contender: Sync {
     where
         Self: 'a;
 
-    /// Makes ready the calling thread, which is number `index`.
+    /// Prepares the calling thread, which is number `index`.
     fn thread(&self, index: usize) -> Self::Thread<'_>;
 
-    /// Records one region: what is timed.
+    /// Records one region. This is what is timed.
     fn event(&self, thread: &mut Self::Thread<'_>, fields: &Fields);
 
-    /// Waits until nothing of what was recorded keeps a processor busy: not timed.
+    /// Waits until nothing that was recorded keeps a processor busy. Not timed.
     fn settle(&self) {}
 }

@@ -1,8 +1,8 @@
-//! Nothing at all: what the loop costs by itself, and with the caller's two clock reads in it.
+//! Nothing at all: what the loop costs by itself, or with only the caller's two clock reads.
 
 use std::hint::black_box;
 
-use crate::contender::{Contender, Fields};
+use crate::measuring::contender::{Contender, Fields};
 
 pub struct Nothing;
 

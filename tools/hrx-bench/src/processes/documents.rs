@@ -1,4 +1,4 @@
-//! Two ways to write hrx-convert's document with serde_json alone, to compare it with. Both read by the same reader as hrx-convert does.
+//! hrx-convert's document, written with serde_json alone in two ways, to compare hrx-convert with. Both use hrx-convert's reader.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -10,21 +10,21 @@ use hrx_trace_reader::{Event, Trace};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::convert::{Used, spend};
+use crate::processes::usage::{Usage, measure};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Writer {
+pub enum SerdeJson {
     /// A struct per event, serialized into a buffered writer.
     Typed,
-    /// A `json!` value per event, all of them in memory, then one string: how the in-memory tracer exports.
+    /// A `json!` value per event, all of them in memory, then one string, as the in-memory tracer exports.
     Values,
 }
 
-impl Writer {
+impl SerdeJson {
     /// Writes `capture` to `out` in a process of its own.
-    pub fn start(self, capture: &Path, out: Stdio) -> Result<Used> {
+    pub fn measure(self, capture: &Path, out: Stdio) -> Result<Usage> {
         let name = self.to_possible_value().context("it has a name")?;
-        spend(
+        measure(
             Command::new(std::env::current_exe()?)
                 .args(["write", name.get_name()])
                 .arg(capture)
@@ -45,8 +45,9 @@ impl Writer {
     }
 }
 
+/// An event of the document, under Chrome's own name for it.
 #[derive(Serialize)]
-struct Line<'trace> {
+struct CompleteEvent<'trace> {
     ph: &'static str,
     cat: &'static str,
     name: &'trace str,
@@ -70,7 +71,7 @@ struct Arguments {
     sequence: u64,
 }
 
-/// The names of labels as events show them, made once each.
+/// The names that events show, made once per label.
 #[derive(Default)]
 struct Names(Vec<[Option<String>; 2]>);
 
@@ -94,16 +95,16 @@ fn microseconds(ns: u64) -> f64 {
 }
 
 fn typed(trace: &Trace, out: impl Write) -> Result<()> {
-    /// A sequence that is made as it is written.
-    struct Lines<'trace>(&'trace Trace);
+    /// A sequence that is generated while it is written.
+    struct Events<'trace>(&'trace Trace);
 
-    impl Serialize for Lines<'_> {
+    impl Serialize for Events<'_> {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             use serde::ser::SerializeSeq;
             let mut sequence = serializer.serialize_seq(None)?;
             let mut names = Names::default();
             for event in self.0.events() {
-                sequence.serialize_element(&Line {
+                sequence.serialize_element(&CompleteEvent {
                     ph: "X",
                     cat: "hrx.host-observed",
                     name: names.of(self.0, &event),
@@ -130,14 +131,14 @@ fn typed(trace: &Trace, out: impl Write) -> Result<()> {
     #[serde(rename_all = "camelCase")]
     struct Document<'trace> {
         display_time_unit: &'static str,
-        trace_events: Lines<'trace>,
+        trace_events: Events<'trace>,
     }
 
     serde_json::to_writer(
         out,
         &Document {
             display_time_unit: "ns",
-            trace_events: Lines(trace),
+            trace_events: Events(trace),
         },
     )?;
     Ok(())
@@ -145,10 +146,10 @@ fn typed(trace: &Trace, out: impl Write) -> Result<()> {
 
 fn values(trace: &Trace) -> Result<String> {
     let events: Vec<Event> = trace.events().collect();
-    let lines: Vec<Value> = events
+    let values: Vec<Value> = events
         .iter()
         .map(|event| {
-            let mut line = json!({
+            let mut value = json!({
                 "ph": "X", "cat": "hrx.host-observed", "name": name(trace, event),
                 "pid": trace.identity().process_id, "tid": event.lane + 1,
                 "ts": microseconds(event.start_ns), "dur": microseconds(event.duration_ns),
@@ -158,15 +159,15 @@ fn values(trace: &Trace) -> Result<String> {
                 },
             });
             if event.failed || event.status != 0 {
-                line["args"]["status"] = json!(event.status);
+                value["args"]["status"] = json!(event.status);
             }
             if event.correlation_id != 0 {
-                line["args"]["correlation_id"] = json!(event.correlation_id);
+                value["args"]["correlation_id"] = json!(event.correlation_id);
             }
-            line
+            value
         })
         .collect();
     Ok(serde_json::to_string(
-        &json!({"displayTimeUnit": "ns", "traceEvents": lines}),
+        &json!({"displayTimeUnit": "ns", "traceEvents": values}),
     )?)
 }

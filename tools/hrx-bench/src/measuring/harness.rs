@@ -1,4 +1,4 @@
-//! Rounds: each contender in turn gives one sample a round, in an order that rotates, so that no one always follows the same neighbour.
+//! Rounds: every case gives one sample per round, in an order that rotates, so that none always follows the same neighbour.
 
 use std::time::Duration;
 
@@ -13,19 +13,19 @@ pub struct Plan {
     pub sample: Duration,
 }
 
-/// What one turn of a contender gave.
+/// What one turn of a case gave.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// Nanoseconds an event, as one thread sees it.
+    /// Nanoseconds per event, as one thread sees it.
     pub event_ns: f64,
-    /// How long the loop took in all.
+    /// How long the whole loop took.
     pub took: Duration,
 }
 
 /// One contender in one situation.
 pub struct Case<'a> {
     pub name: String,
-    /// Records so many events.
+    /// Records this many events.
     measure: Box<dyn FnMut(u64) -> Result<Sample> + 'a>,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// The samples of each case, one a round.
+/// The samples of each case, one per round.
 pub fn interleave(cases: &mut [Case<'_>], plan: Plan) -> Result<Vec<Vec<f64>>> {
     let counts = cases
         .iter_mut()
@@ -78,7 +78,7 @@ mod tests {
 
     use super::{Case, Plan, Sample, interleave};
 
-    /// What events of `event_ns` each give.
+    /// The sample of events that take `event_ns` each.
     fn sample(event_ns: f64, events: u64) -> Sample {
         Sample {
             event_ns,
@@ -87,14 +87,14 @@ mod tests {
     }
 
     #[test]
-    fn everybody_has_one_sample_a_round_and_the_order_rotates() -> anyhow::Result<()> {
+    fn every_case_has_one_sample_per_round_and_the_order_rotates() -> anyhow::Result<()> {
         let order = RefCell::new(String::new());
         let mut cases: Vec<Case<'_>> = ["a", "b", "c"]
             .into_iter()
             .map(|name| {
                 let order = &order;
                 Case::new(name, move |events| {
-                    // Calibration asks for 256 at first, and at 1 ms an event that is more than a sample.
+                    // Calibration begins with 256 events; at 1 ms each, that is more than a sample.
                     if events < 256 {
                         order.borrow_mut().push_str(name);
                     }
@@ -130,7 +130,7 @@ mod tests {
         Ok(())
     }
 
-    /// A bug: the number of events was computed from the cost of one, and a contender that costs nothing (0 or less, by a subtraction) ran for hours.
+    /// The bug: the number of events was computed from the cost of one, and a contender that costs nothing (0 or less, by a subtraction) ran for hours.
     #[test]
     fn a_contender_that_costs_nothing_runs_no_longer_than_others() -> anyhow::Result<()> {
         let mut most = 0;

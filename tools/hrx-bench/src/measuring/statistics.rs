@@ -1,5 +1,5 @@
-//! What is made of the samples. Other people's work on the machine makes some of them larger and none smaller, so medians and minima are shown, never means;
-//! two contenders are compared by the ratio of their samples of the same round, which had the same neighbours.
+//! What is computed from samples. Other work on the machine makes some samples larger and none smaller, so tables show medians and minima, never means.
+//! Contenders are compared by the ratio of their samples in the same round, which had the same neighbours.
 
 /// The middle of `values`; between the two middle ones if their number is even. NaN if there are none.
 #[must_use]
@@ -20,7 +20,7 @@ pub fn minimum(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::NAN, f64::min)
 }
 
-/// The median over the rounds of sample / baseline of the same round.
+/// The median of sample / baseline over the rounds.
 #[must_use]
 pub fn ratio(samples: &[f64], baseline: &[f64]) -> f64 {
     let ratios: Vec<f64> = samples.iter().zip(baseline).map(|(s, b)| s / b).collect();
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_ratio_compares_within_a_round() {
-        // A neighbour slows both in the second round; the ratio of the medians would be 20 / 10.
+        // Other work slows both in the second round; the ratio of the medians would be 20 / 10.
         assert_eq!(ratio(&[15.0, 60.0, 20.0], &[10.0, 40.0, 10.0]), 1.5);
     }
 

@@ -1,5 +1,5 @@
-//! `record`: what one event costs the thread that records it, in several situations. In each table the first contender is the in-memory design, and the
-//! others' ratios are to it, in the same round.
+//! `record`: what one event costs the thread that records it, in several situations. The first contender of each table is the in-memory design; all ratios are
+//! to it, within a round.
 
 use std::rc::Rc;
 
@@ -7,93 +7,81 @@ use anyhow::Result;
 use hrx_trace::{Options, Tracer};
 use hrx_trace_reader::Trace;
 
-use crate::Setup;
-use crate::contender::Contender;
 use crate::contenders::baseline::Baseline;
-use crate::contenders::clock::Nothing;
 use crate::contenders::lttng::Lttng;
 use crate::contenders::measureme::Measureme;
-use crate::contenders::ours;
+use crate::contenders::nothing::Nothing;
 use crate::contenders::stores::Stores;
 use crate::contenders::tracing_chrome::TracingChrome;
-use crate::convert::{Converter, fill};
-use crate::follower::{Converting, read_without_pause};
-use crate::harness::{Case, Plan, interleave};
-use crate::instructions::Counted;
-use crate::loops::{Dirt, Load, run};
-use crate::report::{Column, Row, Table, Unit, column};
-use crate::statistics::{median, minimum, ratio};
-
-/// Events of a ring of 256 KiB, which stays in the second-level cache.
-pub const CACHED: u64 = 1 << 12;
-/// Events of a ring of 256 MiB, which stays in no cache of a core.
-pub const LARGE: u64 = 1 << 22;
-
-const COLUMNS: &[Column] = &[
-    column("median", Unit::Nanoseconds),
-    column("minimum", Unit::Nanoseconds),
-    column("ratio", Unit::Ratio),
-];
+use crate::contenders::{names, ours};
+use crate::measuring::contender::Contender;
+use crate::measuring::harness::{Case, Plan, interleave};
+use crate::measuring::loops::{Dirt, Load, run};
+use crate::place::Place;
+use crate::processes::background::{Converting, read_without_pause};
+use crate::processes::capture::fill;
+use crate::processes::converter::Converter;
+use crate::processes::instructions::Counted;
+use crate::report::{COST_COLUMNS, Column, Row, Table, Unit, column};
+use crate::setup::{CACHED, LARGE, Setup};
 
 /// A situation in which contenders are compared.
 struct Situation {
     title: &'static str,
     note: &'static str,
-    /// How many times longer than usual a sample is.
-    patience: u32,
+    /// By how much a sample is longer than the plan's.
+    sample_factor: u32,
     cases: for<'a> fn(&'a Setup, &mut Vec<String>) -> Result<Vec<Case<'a>>>,
 }
 
 const SITUATIONS: &[Situation] = &[
     Situation {
         title: "bare loop, 1 thread, ring in cache",
-        note: "all five fields given; no clock read in the loop, but by those who read their own",
-        patience: 1,
+        note: "all five fields are given; the loop reads no clock, except in contenders with their own",
+        sample_factor: 1,
         cases: |setup, left_out| bare(setup, 1, left_out),
     },
     Situation {
         title: "bare loop, 2 threads, ring in cache",
         note: "as one of the threads sees it",
-        patience: 1,
+        sample_factor: 1,
         cases: |setup, left_out| bare(setup, 2, left_out),
     },
     Situation {
         title: "bare loop, 1 thread, ring of 256 MiB",
         note: "the baseline's deque holds as many events",
-        patience: 1,
+        sample_factor: 1,
         cases: |setup, _| large(setup),
     },
     Situation {
         title: "the caller's two clock reads counted, 1 thread, ring in cache",
         note: "begin + finish: its own two, instead of the caller's",
-        patience: 1,
+        sample_factor: 1,
         cases: |setup, _| clocked(setup),
     },
     Situation {
         title: "cold caches, 1 thread, ring in cache",
-        note: "between regions of 10 µs that write through 32 MiB, see loops.rs; everybody new in each round, for much depends on where its pages lie",
-        patience: COLD_PATIENCE,
+        note: "between regions of 10 µs that write through 32 MiB, see loops.rs; contenders are created anew in each round, because much depends on where their pages lie",
+        sample_factor: COLD_SAMPLE_FACTOR,
         cases: |setup, _| Ok(cold(setup, Dirt::Caches)),
     },
     Situation {
         title: "cold caches and page tables, 1 thread, ring in cache",
-        note: "the regions write to a line of each page of 32 MiB",
-        patience: COLD_PATIENCE,
+        note: "the regions write to one line of each page of 32 MiB",
+        sample_factor: COLD_SAMPLE_FACTOR,
         cases: |setup, _| Ok(cold(setup, Dirt::CachesAndPages)),
     },
     Situation {
-        title: "beside others at work, 1 thread, bare loop",
-        note: "followed: hrx-convert --follow makes Chrome JSON of it; beside a conversion: the same hrx-convert, of another capture; read without a pause: a thread reads the whole ring again and again",
-        // hrx-convert --follow looks every 50 ms at least.
-        patience: 5,
-        cases: |setup, _| beside_others(setup),
+        title: "next to other work, 1 thread, bare loop",
+        note: "followed: hrx-convert --follow turns it into Chrome JSON; next to a conversion: hrx-convert converts another capture; read without a pause: a thread reads the whole ring over and over",
+        // hrx-convert --follow reads at least every 50 ms.
+        sample_factor: 5,
+        cases: |setup, _| next_to_other_work(setup),
     },
 ];
 
-/// A difference of two figures that are much larger.
-const COLD_PATIENCE: u32 = 5;
-
-const STORES: &str = "64-byte stores (the limit)";
+/// The cost is the difference of two much larger figures, so it takes more of them.
+const COLD_SAMPLE_FACTOR: u32 = 5;
 
 pub fn tables(setup: &Setup, left_out: &mut Vec<String>) -> Result<Vec<Table>> {
     let mut tables = Vec::new();
@@ -112,26 +100,21 @@ pub fn tables(setup: &Setup, left_out: &mut Vec<String>) -> Result<Vec<Table>> {
     Ok(tables)
 }
 
-/// Measures the cases; the first is what the others are compared with.
+/// Measures the cases and compares them with the first.
 fn table(setup: &Setup, situation: &Situation, mut cases: Vec<Case<'_>>) -> Result<Table> {
     let plan = Plan {
-        sample: setup.plan.sample * situation.patience,
+        sample: setup.plan.sample * situation.sample_factor,
         ..setup.plan
     };
     let samples = interleave(&mut cases, plan)?;
-    let rows = cases.iter().zip(&samples).map(|(case, own)| Row {
-        name: case.name.clone(),
-        cells: vec![
-            Some(median(own)),
-            Some(minimum(own)),
-            Some(ratio(own, &samples[0])),
-        ],
-        samples: own.clone(),
-    });
+    let rows = cases
+        .iter()
+        .zip(&samples)
+        .map(|(case, own)| Row::cost(&case.name, own, &samples[0]));
     Ok(Table {
         title: situation.title.to_owned(),
         note: situation.note,
-        columns: COLUMNS,
+        columns: COST_COLUMNS,
         rows: rows.collect(),
     })
 }
@@ -144,18 +127,18 @@ struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// A group that begins with the baseline, whose deque holds `capacity` events.
+    /// A group whose first case is the baseline, with a deque of `capacity` events.
     fn new(load: Load, threads: usize, capacity: u64) -> Self {
         let mut group = Self {
             load,
             threads,
             cases: Vec::new(),
         };
-        group.add(Counted::Baseline.name(), Baseline::full(capacity as usize));
+        group.add(names::BASELINE, Baseline::full(capacity as usize));
         group
     }
 
-    /// Adds a contender that lives in this process.
+    /// Adds a contender that is created once.
     fn add<C: Contender + 'a>(&mut self, name: impl Into<String>, contender: C) {
         let (load, threads) = (self.load, self.threads);
         self.cases.push(Case::new(name, move |events| {
@@ -163,7 +146,7 @@ impl<'a> Group<'a> {
         }));
     }
 
-    /// Adds a contender that is another one for each sample.
+    /// Adds a contender that is created anew for each sample.
     fn add_new<C: Contender>(&mut self, name: impl Into<String>, new: impl Fn() -> Result<C> + 'a) {
         let (load, threads) = (self.load, self.threads);
         self.cases.push(Case::new(name, move |events| {
@@ -172,11 +155,11 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Everybody, with a small ring.
+/// All contenders, with a small ring.
 fn bare<'a>(setup: &'a Setup, threads: usize, left_out: &mut Vec<String>) -> Result<Vec<Case<'a>>> {
     let mut group = Group::new(Load::Bare, threads, CACHED);
-    group.add(Counted::Nothing.name(), Nothing);
-    group.add(STORES, Stores::new(CACHED as usize, threads));
+    group.add(names::NOTHING, Nothing);
+    group.add(names::STORES, Stores::new(CACHED as usize, threads));
     let one = Options::new(CACHED);
     let shared = one.clone().rings(threads as u32);
     let own = one.clone().writers(threads as u32);
@@ -186,23 +169,20 @@ fn bare<'a>(setup: &'a Setup, threads: usize, left_out: &mut Vec<String>) -> Res
         let path = setup.tmpfs.fresh();
         tracer.start_at(&path, CACHED as usize)?;
         std::fs::remove_file(path)?;
-        group.add(Counted::Tracer.name(), ours::ByTracer(tracer));
+        group.add(names::TRACER, ours::ByTracer(tracer));
     } else {
         for (name, options) in [
             ("record, one ring", &one),
-            ("record, a ring a thread", &shared),
+            ("record, a ring per thread", &shared),
         ] {
             group.add(name, ours::Record(setup.tmpfs.recorder(options)?));
         }
     }
-    group.add(
-        Counted::Writer.name(),
-        ours::ByWriter(setup.tmpfs.recorder(&own)?),
-    );
+    group.add(names::WRITER, ours::ByWriter(setup.tmpfs.recorder(&own)?));
     let begin_finish = ours::BeginFinish(setup.tmpfs.recorder(&shared)?);
-    group.add(Counted::BeginFinish.name(), begin_finish);
+    group.add(names::BEGIN_FINISH, begin_finish);
     let begin_finish = ours::BeginFinishByWriter(setup.tmpfs.recorder(&own)?);
-    group.add(Counted::BeginFinishByWriter.name(), begin_finish);
+    group.add(names::BEGIN_FINISH_BY_WRITER, begin_finish);
     for (name, arguments) in [
         ("measureme, own clock", false),
         ("measureme, one argument, own clock", true),
@@ -223,25 +203,32 @@ fn bare<'a>(setup: &'a Setup, threads: usize, left_out: &mut Vec<String>) -> Res
     Ok(group.cases)
 }
 
-/// `record` into a file in memory, and into one on disk.
+/// Where `record` writes to, and what that is called.
+fn record_places(setup: &Setup) -> [(&'static str, &Place); 2] {
+    [
+        (names::RECORD_TMPFS, &setup.tmpfs),
+        (names::RECORD_DISK, &setup.disk),
+    ]
+}
+
+/// Adds `record` into a file in memory and into one on disk.
 fn add_record(setup: &Setup, group: &mut Group<'_>, options: &Options) -> Result<()> {
-    for (medium, place) in [("tmpfs", &setup.tmpfs), ("disk", &setup.disk)] {
-        let recorder = place.recorder(options)?;
-        group.add(format!("record, {medium}"), ours::Record(recorder));
+    for (name, place) in record_places(setup) {
+        group.add(name, ours::Record(place.recorder(options)?));
     }
     Ok(())
 }
 
-/// A `Writer`, into a file in memory.
+/// Adds a `Writer` into a file in memory.
 fn add_writer(setup: &Setup, group: &mut Group<'_>, options: Options) -> Result<()> {
     let recorder = setup.tmpfs.recorder(&options.writers(1))?;
-    group.add(Counted::Writer.name(), ours::ByWriter(recorder));
+    group.add(names::WRITER, ours::ByWriter(recorder));
     Ok(())
 }
 
 fn large(setup: &Setup) -> Result<Vec<Case<'_>>> {
     let mut group = Group::new(Load::Bare, 1, LARGE);
-    group.add(STORES, Stores::new(LARGE as usize, 1));
+    group.add(names::STORES, Stores::new(LARGE as usize, 1));
     let options = Options::new(LARGE);
     add_record(setup, &mut group, &options)?;
     add_writer(setup, &mut group, options)?;
@@ -254,16 +241,14 @@ fn cold(setup: &Setup, dirt: Dirt) -> Vec<Case<'_>> {
         threads: 1,
         cases: Vec::new(),
     };
-    group.add_new(Counted::Baseline.name(), || {
-        Ok(Baseline::full(CACHED as usize))
-    });
-    group.add(Counted::Nothing.name(), Nothing);
-    for (medium, place) in [("tmpfs", &setup.tmpfs), ("disk", &setup.disk)] {
-        group.add_new(format!("record, {medium}"), || {
+    group.add_new(names::BASELINE, || Ok(Baseline::full(CACHED as usize)));
+    group.add(names::NOTHING, Nothing);
+    for (name, place) in record_places(setup) {
+        group.add_new(name, || {
             Ok(ours::Record(place.recorder(&Options::new(CACHED))?))
         });
     }
-    group.add_new(Counted::Writer.name(), || {
+    group.add_new(names::WRITER, || {
         let options = Options::new(CACHED).writers(1);
         Ok(ours::ByWriter(setup.tmpfs.recorder(&options)?))
     });
@@ -272,23 +257,23 @@ fn cold(setup: &Setup, dirt: Dirt) -> Vec<Case<'_>> {
 
 fn clocked(setup: &Setup) -> Result<Vec<Case<'_>>> {
     let mut group = Group::new(Load::Clocked, 1, CACHED);
-    group.add(Counted::Nothing.name(), Nothing);
+    group.add(names::NOTHING, Nothing);
     let options = Options::new(CACHED);
     add_record(setup, &mut group, &options)?;
     add_writer(setup, &mut group, options.clone())?;
     let begin_finish = ours::BeginFinish(setup.tmpfs.recorder(&options)?);
     group
         .cases
-        .push(Case::new(Counted::BeginFinish.name(), move |events| {
+        .push(Case::new(names::BEGIN_FINISH, move |events| {
             Ok(run(&begin_finish, Load::Bare, 1, events))
         }));
     Ok(group.cases)
 }
 
-fn beside_others(setup: &Setup) -> Result<Vec<Case<'_>>> {
+fn next_to_other_work(setup: &Setup) -> Result<Vec<Case<'_>>> {
     let converter = Rc::new(Converter::build()?);
     let other_capture = setup.disk.fresh();
-    // Its conversion takes longer than a sample.
+    // Large enough that its conversion takes longer than a sample.
     fill(&other_capture, if setup.quick { LARGE / 64 } else { LARGE })?;
     let mut group = Group::new(Load::Bare, 1, CACHED);
     let record = |recorder: &ours::Record, events| Ok(run(recorder, Load::Bare, 1, events));
@@ -308,13 +293,13 @@ fn beside_others(setup: &Setup) -> Result<Vec<Case<'_>>> {
                 },
             ));
         }
-        let beside = ours::Record(setup.tmpfs.recorder(&options)?);
+        let next_to = ours::Record(setup.tmpfs.recorder(&options)?);
         let (converter, other_capture) = (Rc::clone(&converter), other_capture.clone());
         group.cases.push(Case::new(
-            format!("record, {size}, tmpfs, beside a conversion"),
+            format!("record, {size}, tmpfs, next to a conversion"),
             move |events| {
                 let _converting = Converting::start(&converter, &[], &other_capture)?;
-                record(&beside, events)
+                record(&next_to, events)
             },
         ));
         let read = ours::Record(setup.tmpfs.named_recorder(&options)?);
@@ -327,7 +312,7 @@ fn beside_others(setup: &Setup) -> Result<Vec<Case<'_>>> {
     Ok(group.cases)
 }
 
-const INSTRUCTIONS: &str = "instructions an event, bare loop, 1 thread (callgrind)";
+const INSTRUCTIONS: &str = "instructions per event, bare loop, 1 thread (callgrind)";
 
 const INSTRUCTION_COLUMNS: &[Column] =
     &[column("count", Unit::Count), column("ratio", Unit::Ratio)];

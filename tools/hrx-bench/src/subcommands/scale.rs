@@ -1,4 +1,4 @@
-//! `scale`: how the time of a conversion grows with the events, and the cost of an event with threads and with the ring.
+//! `scale`: how the time of a conversion grows with the number of events, and the cost of an event with the threads and the size of the ring.
 
 use std::process::Stdio;
 use std::time::Instant;
@@ -6,18 +6,18 @@ use std::time::Instant;
 use anyhow::Result;
 use hrx_trace::Options;
 
-use crate::Setup;
-use crate::contender::Contender;
 use crate::contenders::baseline::Baseline;
+use crate::contenders::names;
 use crate::contenders::ours::{Record, RecordOwn};
-use crate::convert::{Converter, fill};
 use crate::environment::{cores, memory_bytes};
-use crate::harness::{Case, Sample, interleave};
-use crate::instructions::Counted;
-use crate::loops::{Load, run};
-use crate::record::CACHED;
-use crate::report::{Column, Row, Table, Unit, column};
-use crate::statistics::{median, minimum, ratio, slope};
+use crate::measuring::contender::Contender;
+use crate::measuring::harness::{Case, Sample, interleave};
+use crate::measuring::loops::{Load, run};
+use crate::measuring::statistics::{median, slope};
+use crate::processes::capture::fill;
+use crate::processes::converter::Converter;
+use crate::report::{COST_COLUMNS, Column, Row, Table, Unit, column};
+use crate::setup::{CACHED, Setup};
 
 const THREADS: [usize; 5] = [1, 2, 4, 8, 16];
 
@@ -29,22 +29,16 @@ const THREAD_COLUMNS: &[Column] = &[
     column("16", Unit::Nanoseconds),
 ];
 
-const RING_COLUMNS: &[Column] = &[
-    column("median", Unit::Nanoseconds),
-    column("minimum", Unit::Nanoseconds),
-    column("ratio", Unit::Ratio),
-];
-
 const CONVERSION_COLUMNS: &[Column] = &[
     column("median", Unit::Seconds),
-    column("an event", Unit::Nanoseconds),
+    column("per event", Unit::Nanoseconds),
     column("peak", Unit::Bytes),
 ];
 
 pub fn tables(setup: &Setup, left_out: &mut Vec<String>) -> Result<Vec<Table>> {
     let mut tables = Vec::new();
-    // First, for a process that is started now inherits what this one has used at most until now: see convert.rs.
-    let title = "conversion to Chrome JSON, by events, output thrown away";
+    // Conversions come first, before this process needs much memory: see processes/usage.rs.
+    let title = "conversion to Chrome JSON, by events, output discarded";
     if setup.wants(title) {
         tables.push(Table {
             title: title.to_owned(),
@@ -53,41 +47,41 @@ pub fn tables(setup: &Setup, left_out: &mut Vec<String>) -> Result<Vec<Table>> {
             rows: conversions(setup)?,
         });
     }
-    let title = "processor time an event, by threads, rings in cache";
+    let title = "processor time per event, by threads, rings in cache";
     if setup.wants(title) {
         tables.push(Table {
             title: title.to_owned(),
-            note: "more threads than cores take turns; the model is for as many cores: see scale.rs",
+            note: "more threads than cores take turns; the model assumes a core per thread, see scale.rs",
             columns: THREAD_COLUMNS,
             rows: threads(setup)?,
         });
     }
-    let title = "an event, by size of the ring, 1 thread, bare loop";
+    let title = "cost of an event, by size of the ring, 1 thread, bare loop";
     if setup.wants(title) {
         tables.push(Table {
             title: title.to_owned(),
             note: "the ratio is to the baseline in cache",
-            columns: RING_COLUMNS,
+            columns: COST_COLUMNS,
             rows: rings(setup, left_out)?,
         });
     }
     Ok(tables)
 }
 
-/// Each contender at each number of threads: the time from the first event to the last of all, times the cores that were busy, by the events of all. Up to as many
-/// threads as cores that is what one thread sees; more threads take turns.
+/// Each contender at each number of threads: the time from the first event of any thread to the last, times the busy cores, divided by the events of all threads.
+/// With at most as many threads as cores, that is what one thread sees; more threads take turns.
 ///
-/// The model, for machines with as many cores as threads. A shared line (the baseline's mutex, one ring's `claimed`) is in one core at a time, and moving it costs
-/// what two threads show: each of T threads waits for its turn among T, so it sees T / 2 of what each of two sees. Rings and recorders of one's own share no
-/// line: they cost what one thread alone pays, until the memory's bandwidth (64 bytes an event) is used up.
+/// The model, for machines with as many cores as threads: a shared line (the baseline's mutex, one ring's `claimed`) is in one core at a time, and two threads
+/// show what moving it costs. Each of T threads waits for its turn among T, so it sees T / 2 times what each of two sees. Threads with a ring or a recorder of
+/// their own share no line: they pay what one thread alone pays, until 64 bytes per event use up the memory's bandwidth.
 fn threads(setup: &Setup) -> Result<Vec<Row>> {
-    let names = [
-        Counted::Baseline.name(),
+    let contenders = [
+        names::BASELINE,
         "one recorder, one ring",
-        "one recorder, a ring a thread",
-        "a recorder a thread",
+        "one recorder, a ring per thread",
+        "a recorder per thread",
     ];
-    let mut measured = vec![Vec::new(); names.len()];
+    let mut measured = vec![Vec::new(); contenders.len()];
     for threads in THREADS {
         let baseline = Baseline::full(CACHED as usize);
         let options = Options::new(CACHED);
@@ -99,10 +93,16 @@ fn threads(setup: &Setup) -> Result<Vec<Row>> {
             .collect::<Result<_>>()?;
         let own_recorder = RecordOwn(own_recorder);
         let mut cases = [
-            Case::new(names[0], |events| Ok(spanned(&baseline, threads, events))),
-            Case::new(names[1], |events| Ok(spanned(&one_ring, threads, events))),
-            Case::new(names[2], |events| Ok(spanned(&own_ring, threads, events))),
-            Case::new(names[3], |events| {
+            Case::new(contenders[0], |events| {
+                Ok(spanned(&baseline, threads, events))
+            }),
+            Case::new(contenders[1], |events| {
+                Ok(spanned(&one_ring, threads, events))
+            }),
+            Case::new(contenders[2], |events| {
+                Ok(spanned(&own_ring, threads, events))
+            }),
+            Case::new(contenders[3], |events| {
                 Ok(spanned(&own_recorder, threads, events))
             }),
         ];
@@ -133,16 +133,16 @@ fn threads(setup: &Setup) -> Result<Vec<Row>> {
         samples: Vec::new(),
     };
     let mut rows: Vec<Row> = Vec::new();
-    for (name, cells) in names.iter().zip(measured) {
+    for (name, cells) in contenders.iter().zip(measured) {
         rows.push(row((*name).to_owned(), cells));
     }
-    for (name, cells) in names.iter().zip(modelled) {
+    for (name, cells) in contenders.iter().zip(modelled) {
         rows.push(row(format!("model: {name}"), cells));
     }
     Ok(rows)
 }
 
-/// Processor time an event. Starting the threads is in it, which is some 50 µs each.
+/// Processor time per event. It includes starting the threads, some 50 µs each.
 fn spanned<C: Contender>(contender: &C, threads: usize, events: u64) -> Sample {
     let start = Instant::now();
     run(contender, Load::Bare, threads, events);
@@ -154,7 +154,7 @@ fn spanned<C: Contender>(contender: &C, threads: usize, events: u64) -> Sample {
     }
 }
 
-/// Each size on its own, beside the baseline in cache: several large rings at once would compete for memory.
+/// Each size on its own, together with the baseline in cache: several large rings at once would compete for memory.
 fn rings(setup: &Setup, left_out: &mut Vec<String>) -> Result<Vec<Row>> {
     let sizes: &[u64] = if setup.quick {
         &[64 << 10, 4 << 20, 32 << 20]
@@ -173,7 +173,7 @@ fn rings(setup: &Setup, left_out: &mut Vec<String>) -> Result<Vec<Row>> {
     for (medium, place) in [("tmpfs", &setup.tmpfs), ("disk", &setup.disk)] {
         for bytes in sizes {
             let size = Unit::Bytes.show(*bytes as f64);
-            // A populated ring is in memory, on whatever medium its file lies.
+            // A populated ring is in memory, whatever medium its file is on.
             let available = place.available_bytes()?.min(memory_bytes("MemAvailable"));
             if *bytes > available / 4 * 3 {
                 left_out.push(format!(
@@ -187,21 +187,13 @@ fn rings(setup: &Setup, left_out: &mut Vec<String>) -> Result<Vec<Row>> {
             let name = format!("{size}, {medium}");
             let load = Load::Bare;
             let mut cases = [
-                Case::new(Counted::Baseline.name(), |events| {
+                Case::new(names::BASELINE, |events| {
                     Ok(run(&baseline, load, 1, events))
                 }),
                 Case::new(name.as_str(), |events| Ok(run(&recorder, load, 1, events))),
             ];
             let samples = interleave(&mut cases, setup.plan)?;
-            rows.push(Row {
-                cells: vec![
-                    Some(median(&samples[1])),
-                    Some(minimum(&samples[1])),
-                    Some(ratio(&samples[1], &samples[0])),
-                ],
-                name,
-                samples: samples[1].clone(),
-            });
+            rows.push(Row::cost(&name, &samples[1], &samples[0]));
         }
     }
     Ok(rows)
@@ -219,9 +211,9 @@ fn conversions(setup: &Setup) -> Result<Vec<Row>> {
         let mut samples = Vec::new();
         let mut peak_bytes = 0;
         for _ in 0..setup.rounds_or(5) {
-            let used = converter.run(&["--format", "chrome"], &capture, Stdio::null())?;
-            samples.push(used.time.as_secs_f64());
-            peak_bytes = peak_bytes.max(used.peak_bytes);
+            let usage = converter.measure(&["--format", "chrome"], &capture, Stdio::null())?;
+            samples.push(usage.time.as_secs_f64());
+            peak_bytes = peak_bytes.max(usage.peak_bytes);
         }
         std::fs::remove_file(capture)?;
         let seconds = median(&samples);

@@ -1,4 +1,4 @@
-//! Who reads a capture, or does something else, while it is written.
+//! Work that goes on in the background while a contender is measured: a thread that reads the ring, or hrx-convert.
 
 use std::io::Read;
 use std::path::Path;
@@ -9,9 +9,9 @@ use std::thread::JoinHandle;
 use anyhow::{Context, Result};
 use hrx_trace_reader::Trace;
 
-use crate::convert::Converter;
+use crate::processes::converter::Converter;
 
-/// Does `work` while another thread reads `trace` in a loop, without a pause: harsher than anybody who follows.
+/// Does `work` while another thread reads `trace` in a loop, without a pause: harsher than any real follower.
 pub fn read_without_pause<T>(trace: &mut Trace, work: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -27,7 +27,7 @@ pub fn read_without_pause<T>(trace: &mut Trace, work: impl FnOnce() -> T) -> T {
     })
 }
 
-/// hrx-convert at work, its output read and thrown away, until this is dropped.
+/// hrx-convert at work, its output read and discarded, until this is dropped.
 pub struct Converting {
     process: Child,
     reading: Option<JoinHandle<()>>,

@@ -1,34 +1,34 @@
-//! The loops around what is timed, the same for every contender.
+//! The loops around what is timed. They are the same for all contenders.
 
 use std::hint::black_box;
 use std::sync::{Barrier, OnceLock};
 use std::time::{Duration, Instant};
 
-use crate::contender::{Contender, Fields, INPUTS, inputs};
-use crate::harness::Sample;
+use crate::measuring::contender::{Contender, Fields, INPUTS, inputs};
+use crate::measuring::harness::Sample;
 
-/// What lies between two events.
+/// What happens between two events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
-    /// Nothing: all fields are there already, and no clock is read.
+    /// Nothing: all fields are given, and no clock is read.
     Bare,
-    /// The caller's two clock reads, which give start and duration.
+    /// The caller's two clock reads, for start and duration.
     Clocked,
-    /// A region of 10 µs that dirties the caches. Half of them, drawn at random, are recorded; the cost is the typical time of a record and the first
-    /// microsecond of the next region, less that of such a microsecond alone.
+    /// A region of 10 µs that dirties the caches. A random half of the regions is recorded; the cost is the typical time of a record and the first microsecond
+    /// of the next region, minus the typical time of such a microsecond alone.
     Cold(Dirt),
 }
 
 /// How a region dirties 32 MiB, 10 µs at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dirt {
-    /// Line after line, as a copy does: the caches are full of it.
+    /// Line after line, as a copy does: it fills the caches.
     Caches,
-    /// A line of each page, in an order that no prefetcher guesses: the processor forgets where pages lie, too.
+    /// One line of each page, in an order that no prefetcher guesses: it also evicts the processor's page translations.
     CachesAndPages,
 }
 
-/// `threads` record `events` each, at once; the sample is their mean.
+/// `threads` threads record `events` events each, at once; the sample is their mean.
 pub fn run<C: Contender>(contender: &C, load: Load, threads: usize, events: u64) -> Sample {
     let barrier = Barrier::new(threads);
     let samples: Vec<Sample> = std::thread::scope(|scope| {
@@ -57,7 +57,7 @@ pub fn run<C: Contender>(contender: &C, load: Load, threads: usize, events: u64)
     }
 }
 
-/// All of a loop's time is that of its events.
+/// The sample of a loop whose time is all its events'.
 fn evenly(took: Duration, events: u64) -> Sample {
     Sample {
         event_ns: took.as_nanos() as f64 / events as f64,
@@ -102,8 +102,8 @@ fn clocked<C: Contender>(
     evenly(first.elapsed(), events)
 }
 
-/// Also timed is the beginning of the next region: so what the record leaves behind (lines thrown out of the cache, stores still under way) is in the figure.
-/// Not the whole of it, whose own ups and downs are larger than what is looked for.
+/// Times the beginning of the next region too, so that the figure includes what the record leaves behind: evicted lines, stores still under way.
+/// Only the beginning, because the variation of a whole region is larger than the cost of a record.
 fn cold<C: Contender>(
     contender: &C,
     thread: &mut C::Thread<'_>,
@@ -117,7 +117,7 @@ fn cold<C: Contender>(
     barrier.wait();
     let first = Instant::now();
     let mut previous = inputs[0];
-    // Not every second one: what the regions touch has a period too.
+    // Recording every other region would beat with the period of what the regions touch.
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     for region in 0..events * 2 {
         random ^= random << 13;
@@ -146,7 +146,7 @@ fn cold<C: Contender>(
     }
 }
 
-/// The mean of the middle half: as robust as the median, and finer than the clock's steps.
+/// The mean of the middle half: as robust as the median, with a finer resolution than the clock's.
 fn middle(mut values: Vec<u32>) -> f64 {
     values.sort_unstable();
     let quarter = values.len() / 4;
@@ -154,12 +154,12 @@ fn middle(mut values: Vec<u32>) -> f64 {
     half.iter().copied().map(f64::from).sum::<f64>() / half.len() as f64
 }
 
-/// What a region does to the caches: it writes to lines of a buffer much larger than the private ones.
+/// What a region does to the caches: it writes to lines of a buffer much larger than a core's own caches.
 struct Work {
     words: Vec<u64>,
     at: usize,
     stride_lines: usize,
-    /// As many as take 10 µs.
+    /// How many lines take 10 µs.
     lines: usize,
 }
 
@@ -168,12 +168,12 @@ impl Work {
     const WORDS: usize = 1 << 22;
 
     fn new(dirt: Dirt) -> Self {
-        // The same for all contenders of a run.
-        static LINES: [OnceLock<usize>; 2] = [const { OnceLock::new() }; 2];
+        // Measured once per run, so that all contenders have the same.
+        static REGION_LINES: [OnceLock<usize>; 2] = [const { OnceLock::new() }; 2];
         let (lines, stride_lines) = match dirt {
-            Dirt::Caches => (&LINES[0], 1),
-            // Odd, so that every line has its turn.
-            Dirt::CachesAndPages => (&LINES[1], 8_191),
+            Dirt::Caches => (&REGION_LINES[0], 1),
+            // Odd, so that every line is touched.
+            Dirt::CachesAndPages => (&REGION_LINES[1], 8_191),
         };
         let mut work = Self {
             words: vec![1; Self::WORDS],
@@ -182,11 +182,11 @@ impl Work {
             lines: 0,
         };
         work.lines = *lines.get_or_init(|| {
-            const LINES: usize = 1 << 16;
+            const TRIAL_LINES: usize = 1 << 16;
             let line_ns = (0..10).map(|_| {
                 let start = Instant::now();
-                work.touch(LINES);
-                start.elapsed().as_nanos() as f64 / LINES as f64
+                work.touch(TRIAL_LINES);
+                start.elapsed().as_nanos() as f64 / TRIAL_LINES as f64
             });
             (Self::REGION.as_nanos() as f64 / line_ns.fold(f64::INFINITY, f64::min)) as usize
         });
