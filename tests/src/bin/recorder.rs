@@ -64,6 +64,8 @@ fn record(tracer: &Tracer) {
 
 fn start(arguments: &str) -> Result<Child, Box<dyn Error>> {
     let mut command = Command::new(env::current_exe()?);
-    command.args(arguments.split(',')).stdout(Stdio::null());
+    command.args(arguments.split(','));
+    // A pipe of the parent's would stay open.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
     Ok(command.spawn()?)
 }

@@ -91,7 +91,7 @@ fn unmet_expectations_are_those_of_the_command() {
     let everything = Selection::default();
     let captures = Captures::open(files, &everything).expect("captures");
     let expectation = |text: &str| text.parse::<Expectation>().expect("an expectation");
-    let expectations = ["count=100", "failed=1"].map(expectation);
+    let expectations = ["count=64", "failed=1"].map(expectation);
     let [met, unmet] = expectations.each_ref();
     let text = |of: &[Expectation]| unmet_text(&captures, &everything, of).expect("memory");
     assert_eq!(text(&[met.clone()]), "");

@@ -21,8 +21,7 @@ pub struct Arguments {
     #[arg(
         value_name = "CMD",
         required_unless_present = "generate",
-        trailing_var_arg = true,
-        allow_hyphen_values = true
+        trailing_var_arg = true
     )]
     pub command: Vec<OsString>,
 
@@ -141,6 +140,7 @@ mod tests {
         ] {
             assert_eq!(command(line).as_ref(), Some(&expected), "{line}");
         }
+        assert_eq!(command("hrx-run --no-such-option cc"), None);
         assert_eq!(command("hrx-run --keep-last 3 -- cc"), None);
         assert_eq!(command("hrx-run --stuck 0s -- cc"), None);
         assert_eq!(command("hrx-run --collect a -o b -- cc"), None);

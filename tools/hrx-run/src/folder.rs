@@ -1,6 +1,8 @@
 //! The folder that a run's captures go to: one that the user names, one of a collection, or a private one that is removed unless it is of use.
 
 use std::ffi::OsString;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
@@ -52,6 +54,7 @@ impl Folder {
         let parent = private_parent();
         let folder = tempfile::Builder::new()
             .prefix("hrx-run-")
+            .permissions(Permissions::from_mode(0o700))
             .tempdir_in(&parent)
             .with_context(|| format!("cannot create a folder in {}", parent.display()))?;
         Ok(Self {

@@ -59,6 +59,13 @@ impl Relay {
             self.heard.remove(at);
             return;
         }
+        // As the kernel has it of pending signals, which the sentinel's still may be: a second one is the first, and a stop and SIGCONT cancel out.
+        self.undecided
+            .retain(|undecided| !cancels(signal, undecided.signal));
+        let is_same = |undecided: &Undecided| undecided.signal == signal;
+        if self.undecided.iter().any(is_same) {
+            return;
+        }
         match &mut self.sentinel {
             Some(sentinel) => self.undecided.push(Undecided {
                 signal,
@@ -110,4 +117,10 @@ impl Relay {
         let next = |undecided: &Undecided| undecided.since.max(now) + SETTLE;
         self.undecided.iter().map(next).min()
     }
+}
+
+/// Whether the kernel drops a pending signal when another is sent.
+fn cancels(sent: i32, pending: i32) -> bool {
+    let stops = |signal| matches!(signal, libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU);
+    (stops(sent) && pending == libc::SIGCONT) || (sent == libc::SIGCONT && stops(pending))
 }
