@@ -94,7 +94,7 @@ fn unmet_expectations_are_those_of_the_command() {
     let expectations = ["count=64", "failed=1"].map(expectation);
     let [met, unmet] = expectations.each_ref();
     let text = |of: &[Expectation]| unmet_text(&captures, &everything, of).expect("memory");
-    assert_eq!(text(&[met.clone()]), "");
+    assert_eq!(text(std::slice::from_ref(met)), "");
     let lines = text(&[met.clone(), unmet.clone()]);
     let expected =
         |name: &str| format!("{name}: expected failed=1, found: failed is 0 (host-observed)\n");

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::libc;
 use nix::sys::signal::SigSet;
+use rustix::io::Errno;
 use rustix::process::{
     DumpableBehavior, Pid, Resource, Rlimit, Signal, getpid, getppid, set_dumpable_behavior,
     set_parent_process_death_signal, setrlimit,
@@ -85,22 +86,23 @@ impl Inherited {
     pub fn restore_in_program(&self, command: &mut Command) {
         let inherited = *self;
         let parent = getpid();
-        // SAFETY: as above.
-        unsafe {
-            command.pre_exec(move || {
-                for (stream, closed) in (0..).zip(inherited.closed) {
-                    if closed {
-                        libc::close(stream);
-                    }
-                }
-                set_parent_process_death_signal(Some(Signal::KILL))?;
-                if getppid() != Some(parent) {
-                    // Killed before that was set.
-                    libc::_exit(1);
-                }
-                inherited.restore()
-            })
-        };
+        // SAFETY: the closure calls nothing but system calls, which are async-signal-safe, and allocates nothing.
+        unsafe { command.pre_exec(move || inherited.restore_program(parent)) };
+    }
+
+    fn restore_program(&self, parent: Pid) -> io::Result<()> {
+        for (stream, closed) in (0..).zip(self.closed) {
+            if closed {
+                // SAFETY: this process is about to execute another program, and nothing of it uses its standard streams.
+                unsafe { libc::close(stream) };
+            }
+        }
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        if getppid() != Some(parent) {
+            // It was killed before that was set.
+            return Err(Errno::SRCH.into());
+        }
+        self.restore()
     }
 
     fn restore(&self) -> io::Result<()> {
