@@ -3,9 +3,8 @@
 
     decode.py FILE
 
-It stands beside FORMAT.md to show that the document says enough, and to check other readers against. It needs nothing but Python's standard
-library, holds the whole file in memory, never modifies it, and does not find out whether the writer still runs [7.8].
-A refused file gives one line on stderr and exit code 1.
+It shows that FORMAT.md says enough, and other readers can be checked against it. It needs only Python's standard library, holds the whole file
+in memory, never modifies it, and does not find out whether the writer still runs [7.8]. A refused file gives one line on stderr and exit code 1.
 """
 
 import json
@@ -15,7 +14,7 @@ import zlib
 
 # [4]
 MAGIC = bytes.fromhex("89 48 52 58 0D 0A 1A 0A")
-HEADER_BYTES = 2048  # COUNTERS_OFFSET: the space kept for the identity
+HEADER_BYTES = 2048  # COUNTERS_OFFSET: the space reserved for the identity
 IDENTITY_BYTES = 1024
 BLOCK = 64  # RECORD_BYTES and BLOCK_BYTES
 TEXT_BYTES_MAX = 16384
@@ -48,7 +47,7 @@ class Refused(Exception):
 
 
 def take(data, start, size):
-    """So many bytes from there; what lies beyond the end of the file is read as zeroes [7.1]."""
+    """The `size` bytes at `start`; bytes past the end of the file read as zeroes [7.1]."""
     return data[start : start + size].ljust(size, b"\0")
 
 
@@ -108,9 +107,9 @@ def accept(data):
 
 
 def rules(i):
-    """The rules of the identity's fields, in order [7.1]. An end that is at most a field fits its 64 bits."""
+    """The rules of the identity's fields, in order [7.1]. An end beyond 64 bits exceeds every field, so it breaks its rule too."""
 
-    def behind(end, field):
+    def begins_after(end, field):
         return i[field] % 64 == 0 and end <= i[field]
 
     control_end = i["control_offset"] + i["control_stride"] * i["ring_count"]
@@ -122,22 +121,22 @@ def rules(i):
     yield "open_slots", i["open_slots"] <= 254, "at most 254"
     yield "label_bytes", i["label_bytes"] <= 2**24, "at most 16 MiB"
     yield "label_bytes", i["label_bytes"] % 64 == 0, "a multiple of 64"
-    yield "counters_offset", behind(i["identity_bytes"], "counters_offset"), "a multiple of 64 behind the identity"
-    yield "control_offset", behind(i["counters_offset"] + 64, "control_offset"), "a multiple of 64 behind the counters"
-    yield "control_stride", behind(64, "control_stride"), "a positive multiple of 64"
-    yield "open_offset", behind(control_end, "open_offset"), "a multiple of 64 behind the control lines"
-    yield "label_offset", behind(open_end, "label_offset"), "a multiple of 64 behind the open table"
-    yield "ring_offset", behind(label_end, "ring_offset"), "a multiple of 64 behind the label table"
-    yield "ring_stride", behind(64 * i["capacity"], "ring_stride"), "a multiple of 64 that holds capacity records"
+    yield "counters_offset", begins_after(i["identity_bytes"], "counters_offset"), "a multiple of 64 after the identity"
+    yield "control_offset", begins_after(i["counters_offset"] + 64, "control_offset"), "a multiple of 64 after the counters"
+    yield "control_stride", begins_after(64, "control_stride"), "a positive multiple of 64"
+    yield "open_offset", begins_after(control_end, "open_offset"), "a multiple of 64 after the control lines"
+    yield "label_offset", begins_after(open_end, "label_offset"), "a multiple of 64 after the open table"
+    yield "ring_offset", begins_after(label_end, "ring_offset"), "a multiple of 64 after the label table"
+    yield "ring_stride", begins_after(64 * i["capacity"], "ring_stride"), "a multiple of 64 that holds capacity records"
     yield "file_bytes", rings_end <= i["file_bytes"] < 2**63, "room for all rings"
     yield "attributes_bytes", i["attributes_bytes"] <= 704, "at most the size of attributes"
 
 
 def read_ring(data, identity, ring, damages):
-    """What became of a ring's tickets, and its events by ticket [7.3, 7.4]."""
+    """What became of a ring's tickets, and its events in ticket order [7.3, 7.4]."""
     capacity, salt = identity["capacity"], salt_of(identity, 3 + ring)
     start = identity["ring_offset"] + ring * identity["ring_stride"]
-    believable = {}  # sequence: the record's fields. Slots beyond the end of the file are never visited.
+    believable = {}  # the records' fields by sequence. Slots past the end of the file are never visited.
     for slot in range(min(capacity, max(0, len(data) - start) // BLOCK)):
         item = take(data, start + slot * BLOCK, BLOCK)
         fields = RECORD.unpack(item)
@@ -167,7 +166,7 @@ def read_ring(data, identity, ring, damages):
 
 
 def read_open_table(data, identity):
-    """The open records that can be believed, as (region, ring, claimed_at_begin), and how many others there are [7.6]."""
+    """The believed open records, as (region, ring, claimed_at_begin), and the number of torn ones [7.6]."""
     regions, torn = [], 0
     for slot in range(identity["open_slots"]):
         item = take(data, identity["open_offset"] + slot * BLOCK, BLOCK)
@@ -205,7 +204,7 @@ def label(data, identity, label_id):
 
 
 def decode(data):
-    """Everything that FORMAT.md has a reader say of a file."""
+    """Everything that FORMAT.md has a reader say about a file."""
     identity = accept(data)
     damages = []  # offsets
     if len(data) < identity["file_bytes"]:
@@ -216,8 +215,8 @@ def decode(data):
         damages.append(identity["counters_offset"])
 
     regions, open_torn = read_open_table(data, identity)
-    rings, keyed = [], []  # keyed: the order of several rings [7.4], by the highest end so far
-    newest_of_slot = {}  # by ring and open slot: the newest event that ran in it
+    rings, keyed = [], []  # keyed: the events of all rings, with the key that merges them [7.4]
+    newest_of_slot = {}  # by ring and open slot: the ticket of the newest event that ran there
     for ring in range(identity["ring_count"]):
         account, events = read_ring(data, identity, ring, damages)
         rings.append(account)

@@ -1,4 +1,4 @@
-//! Under which circumstances a result came about: figures without them are worth nothing.
+//! The circumstances of a measurement: figures mean nothing without them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,20 +14,20 @@ pub struct Environment {
     pub memory_bytes: u64,
     pub kernel: String,
     pub date: String,
-    /// What was measured; "+" after it: with changes that are not committed.
+    /// What was measured; a "+" after it means uncommitted changes.
     pub commit: String,
     pub command: String,
     pub versions: BTreeMap<&'static str, String>,
 }
 
 impl Environment {
-    /// Here and now. What cannot be found out reads "unknown".
+    /// This machine, now. What cannot be found out is "unknown".
     pub fn now() -> Self {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let system = rustix::system::uname();
         let mut versions = BTreeMap::from([(
             "rustc",
-            said_by("rustc", &["--version"])
+            first_line_of("rustc", &["--version"])
                 .split(' ')
                 .nth(1)
                 .unwrap_or("unknown")
@@ -43,7 +43,7 @@ impl Environment {
         ] {
             versions.insert(package, locked_version(lock, package));
         }
-        let changed = said_by("git", &["status", "--porcelain", "-uno"]) != "unknown";
+        let changed = first_line_of("git", &["status", "--porcelain", "-uno"]) != "unknown";
         Self {
             processor: field(&cpuinfo, "model name")
                 .unwrap_or("unknown")
@@ -56,7 +56,7 @@ impl Environment {
                 system.release().to_string_lossy()
             ),
             date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-            commit: said_by("git", &["rev-parse", "--short", "HEAD"])
+            commit: first_line_of("git", &["rev-parse", "--short", "HEAD"])
                 + if changed { "+" } else { "" },
             command: format!(
                 "cargo run --release -p hrx-bench -- {}",
@@ -67,7 +67,7 @@ impl Environment {
     }
 }
 
-/// Processors that this process may use.
+/// How many processors this process may use.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
@@ -87,8 +87,8 @@ fn field<'text>(text: &'text str, name: &str) -> Option<&'text str> {
         .map(|(_, value)| value.trim())
 }
 
-/// The first line a program prints, "unknown" if there is none.
-pub fn said_by(program: &str, arguments: &[&str]) -> String {
+/// The first line that a program prints; "unknown" if there is none.
+fn first_line_of(program: &str, arguments: &[&str]) -> String {
     Command::new(program)
         .args(arguments)
         .output()

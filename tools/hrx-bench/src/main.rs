@@ -1,20 +1,15 @@
-//! What recording and converting cost, beside their peers: every contender in turn, in one run, on this machine.
+//! What recording and converting cost, compared with other tools: all contenders take turns, in one run, on one machine.
+//!
+//! Each of these uses only those after it: `subcommands`, `processes`, `contenders` and `setup`, `report`, `measuring`, `environment` and `place`.
 
-mod contender;
 mod contenders;
-mod convert;
 mod environment;
-mod follower;
-mod harness;
-mod instructions;
-mod loops;
+mod measuring;
 mod place;
-mod record;
+mod processes;
 mod report;
-mod scale;
-mod statistics;
-mod tail;
-mod writers;
+mod setup;
+mod subcommands;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -22,14 +17,17 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 use crate::environment::Environment;
-use crate::harness::Plan;
-use crate::place::Place;
+use crate::processes::capture::fill_here;
+use crate::processes::documents::SerdeJson;
+use crate::processes::instructions::Counted;
 use crate::report::Report;
+use crate::setup::{Common, Setup};
+use crate::subcommands::{convert, record, scale, tail};
 
-/// Measures what recording and converting cost, beside their peers.
+/// Measures what recording and converting cost, compared with other tools.
 #[derive(Parser)]
 struct Cli {
     #[command(subcommand)]
@@ -38,38 +36,13 @@ struct Cli {
     common: Common,
 }
 
-#[derive(Args)]
-struct Common {
-    /// Print JSON instead of tables.
-    #[arg(long, global = true)]
-    json: bool,
-    /// A glance: few short rounds. Its figures are not for quoting.
-    #[arg(long, global = true)]
-    quick: bool,
-    /// Samples of each contender.
-    #[arg(long, global = true, value_name = "N")]
-    rounds: Option<usize>,
-    /// About how long a sample takes.
-    #[arg(long, global = true, value_name = "N")]
-    sample_ms: Option<u64>,
-    /// Measure only what has this in its table's title.
-    #[arg(long, global = true, value_name = "TEXT", default_value = "")]
-    only: String,
-    /// Where files in memory go.
-    #[arg(long, global = true, value_name = "DIR", default_value = "/dev/shm")]
-    tmpfs: PathBuf,
-    /// Where files on disk go; the folder of this program if not given.
-    #[arg(long, global = true, value_name = "DIR")]
-    disk: Option<PathBuf>,
-}
-
 #[derive(Subcommand)]
 enum Command {
     /// What one event costs the thread that records it
     Record,
     /// How long the slowest calls take, on disk and in memory
     Tail {
-        /// For each of the nine contenders; 60 if not given, 1 with --quick
+        /// For each of the nine contenders [default: 60, or 1 with --quick]
         #[arg(long, value_name = "N")]
         seconds: Option<f64>,
     },
@@ -77,62 +50,15 @@ enum Command {
     Convert,
     /// How costs grow with threads, with the ring and with the events
     Scale,
-    /// The bare loop alone, for callgrind to count
+    /// Run only the bare loop, for callgrind to count
     #[command(hide = true)]
-    Loop {
-        contender: instructions::Counted,
-        events: u64,
-    },
-    /// A capture for conversions
+    Loop { contender: Counted, events: u64 },
+    /// Make a capture for conversions
     #[command(hide = true)]
     Fill { capture: PathBuf, events: u64 },
-    /// A document to compare hrx-convert's with, on the standard output
+    /// Write hrx-convert's document with serde_json to standard output
     #[command(hide = true)]
-    Write {
-        writer: writers::Writer,
-        capture: PathBuf,
-    },
-}
-
-/// What every subcommand works with.
-struct Setup {
-    plan: Plan,
-    rounds: Option<usize>,
-    quick: bool,
-    only: String,
-    tmpfs: Place,
-    disk: Place,
-}
-
-impl Setup {
-    fn new(common: &Common) -> Result<Self> {
-        let (rounds, sample_ms) = if common.quick { (5, 5) } else { (21, 50) };
-        let program = std::env::current_exe()?;
-        let beside = program.parent().context("the program lies nowhere")?;
-        Ok(Self {
-            plan: Plan {
-                rounds: common.rounds.unwrap_or(rounds).max(1),
-                sample: Duration::from_millis(common.sample_ms.unwrap_or(sample_ms)),
-            },
-            rounds: common.rounds,
-            quick: common.quick,
-            only: common.only.clone(),
-            tmpfs: Place::tmpfs(&common.tmpfs)?,
-            disk: Place::disk(common.disk.as_deref().unwrap_or(beside))?,
-        })
-    }
-
-    /// The rounds asked for, or so many where one takes seconds.
-    fn rounds_or(&self, rounds: usize) -> usize {
-        self.rounds
-            .unwrap_or(if self.quick { 2 } else { rounds })
-            .max(1)
-    }
-
-    /// Whether the table of that title is asked for.
-    fn wants(&self, title: &str) -> bool {
-        title.contains(&self.only)
-    }
+    Write { with: SerdeJson, capture: PathBuf },
 }
 
 fn main() -> ExitCode {
@@ -157,9 +83,9 @@ fn run(cli: &Cli) -> Result<()> {
         }
         Command::Convert => convert::tables(&setup)?,
         Command::Scale => scale::tables(&setup, &mut left_out)?,
-        Command::Loop { contender, events } => return contender.run(&setup, *events),
-        Command::Fill { capture, events } => return convert::fill_here(capture, *events),
-        Command::Write { writer, capture } => return writer.write(capture),
+        Command::Loop { contender, events } => return contender.run_here(&setup, *events),
+        Command::Fill { capture, events } => return fill_here(capture, *events),
+        Command::Write { with, capture } => return with.write(capture),
     };
     let report = Report {
         environment: Environment::now(),

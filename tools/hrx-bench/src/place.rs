@@ -1,5 +1,5 @@
-//! Where captures lie: on tmpfs, or on a disk. A file that is large or lies in memory loses its name as soon as it is open, so that an interrupted bench leaves
-//! nothing behind that would hurt.
+//! Where captures are: on tmpfs or on a disk. A file that is large or in memory is unlinked as soon as it is open, so an interrupted bench leaves nothing behind
+//! that matters.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 /// statfs(2).
 const TMPFS_MAGIC: rustix::fs::FsWord = 0x0102_1994;
 
-/// A folder of our own in memory or on a disk.
+/// A temporary folder, in memory or on a disk.
 #[derive(Debug)]
 pub struct Place {
     folder: TempDir,
@@ -52,7 +52,7 @@ impl Place {
         self.folder.path()
     }
 
-    /// A path at which nothing is yet.
+    /// A path where nothing exists yet.
     pub fn fresh(&self) -> PathBuf {
         let number = self.files.fetch_add(1, Ordering::Relaxed);
         self.folder.path().join(number.to_string())
@@ -66,7 +66,7 @@ impl Place {
         Ok(recorder)
     }
 
-    /// A recorder in a new file that keeps its name, for others to read; it goes with the folder.
+    /// A recorder in a new file that keeps its name, so that others can read it; it is removed with the folder.
     pub fn named_recorder(&self, options: &Options) -> Result<Recorder> {
         Ok(options.create(self.fresh())?)
     }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use crate::environment::Environment;
+use crate::measuring::statistics::{median, minimum, ratio};
 
 #[derive(Debug, Serialize)]
 pub struct Report {
@@ -17,7 +18,7 @@ pub struct Report {
 #[derive(Debug, Serialize)]
 pub struct Table {
     pub title: String,
-    /// How it was measured, where the title does not say it.
+    /// How it was measured, as far as the title does not say.
     pub note: &'static str,
     pub columns: &'static [Column],
     pub rows: Vec<Row>,
@@ -26,9 +27,9 @@ pub struct Table {
 #[derive(Debug, Serialize)]
 pub struct Row {
     pub name: String,
-    /// One for each column; none: not applicable.
+    /// One per column; none: not applicable.
     pub cells: Vec<Option<f64>>,
-    /// What the cells were computed from, one a round.
+    /// What the cells were computed from, one per round.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<f64>,
 }
@@ -49,9 +50,30 @@ pub enum Unit {
     Ratio,
 }
 
-/// Columns from pairs of a name and a unit.
 pub const fn column(name: &'static str, unit: Unit) -> Column {
     Column { name, unit }
+}
+
+/// The columns of [`Row::cost`].
+pub const COST_COLUMNS: &[Column] = &[
+    column("median", Unit::Nanoseconds),
+    column("minimum", Unit::Nanoseconds),
+    column("ratio", Unit::Ratio),
+];
+
+impl Row {
+    /// What an event costs a contender, and how that compares with the baseline.
+    pub fn cost(name: &str, samples: &[f64], baseline: &[f64]) -> Self {
+        Self {
+            name: name.to_owned(),
+            cells: vec![
+                Some(median(samples)),
+                Some(minimum(samples)),
+                Some(ratio(samples, baseline)),
+            ],
+            samples: samples.to_vec(),
+        }
+    }
 }
 
 const NAME_WIDTH: usize = 44;

@@ -1,4 +1,4 @@
-//! Every subcommand runs to its end and finds something out. What it finds is nobody's business here: machines differ.
+//! Every subcommand runs to its end and reports figures. Their values are not checked: machines differ.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,13 +18,13 @@ fn bench(arguments: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-/// What a very quick run says to scripts.
+/// The JSON of a very quick run.
 fn json(arguments: &[&str]) -> Vec<u8> {
     let quick = ["--quick", "--rounds", "1", "--sample-ms", "1", "--json"];
     bench(&[arguments, &quick].concat())
 }
 
-/// The tables of such a run, each row of which has a finite figure.
+/// The tables of such a run. Each row must have a figure.
 fn tables(arguments: &[&str]) -> Vec<Value> {
     let report: Value = serde_json::from_slice(&json(arguments)).expect("JSON");
     let environment = &report["environment"];
@@ -52,7 +52,7 @@ fn tables(arguments: &[&str]) -> Vec<Value> {
     tables
 }
 
-/// As people read it; the table fits their terminal.
+/// The text that people read fits a terminal.
 #[test]
 fn record_prints_tables_of_100_columns() {
     let arguments = ["record", "--quick", "--rounds", "1", "--sample-ms", "1"];
@@ -73,11 +73,11 @@ fn record_prints_tables_of_100_columns() {
 }
 
 #[test]
-fn record_measures_beside_followers() {
-    assert_eq!(tables(&["record", "--only", "beside others"]).len(), 1);
+fn record_measures_next_to_other_work() {
+    assert_eq!(tables(&["record", "--only", "next to other work"]).len(), 1);
 }
 
-/// The README's tables and its plot are made by a script from the JSON. No other test has all contenders in it: LTTng has one daemon for the whole machine.
+/// A script makes the README's tables and the plot from the JSON. No other test runs all contenders, because the whole machine has one LTTng daemon.
 #[test]
 fn the_report_has_every_contender_in_its_table_and_in_its_plot() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -98,7 +98,7 @@ fn the_report_has_every_contender_in_its_table_and_in_its_plot() {
     let plot = std::fs::read_to_string(path("plot.svg")).expect("there");
     for contender in [
         "mutex and deque",
-        "a ring a thread",
+        "a ring per thread",
         "measureme",
         "tracing-chrome",
     ] {
@@ -131,15 +131,15 @@ fn scale_measures_conversions_threads_and_rings() {
     assert_eq!(tables(&["scale"]).len(), 3);
 }
 
-/// Writers are comparable only if they say the same.
+/// Only documents with the same content can be compared.
 #[test]
-fn convert_compares_writers_of_the_same_events() {
+fn convert_compares_documents_of_the_same_events() {
     assert_eq!(tables(&["convert"]).len(), 2);
     let folder = tempfile::tempdir().expect("a folder");
     let capture = folder.path().join("capture");
     let capture = capture.to_str().expect("UTF-8");
     bench(&["fill", capture, "5000"]);
-    // `convert` has built it beside the bench.
+    // `convert` has built it next to the bench.
     let converter = Path::new(env!("CARGO_BIN_EXE_hrx-bench")).with_file_name("hrx-convert");
     let converted = Command::new(converter)
         .args([

@@ -1,6 +1,6 @@
-//! A file under construction, and beside it what a reader has to make of it.
+//! A file under construction, together with what a reader must make of it.
 //!
-//! The expectation is stated by whoever builds the file, never computed by decoding it.
+//! The code that builds a file states the expectation; it is never computed by decoding the file.
 
 use hrx_trace_format::header::{STATE_FINISHED, STATE_RECORDING};
 use hrx_trace_format::label::{BLOCK_BYTES, blocks_of, encode};
@@ -9,13 +9,13 @@ use hrx_trace_format::record::slot_of;
 use hrx_trace_format::{Area, Checksum, Counters, Geometry, Identity, OpenRecord, Record};
 use hrx_trace_tests::document::{Document, Event, OpenRegion, Tickets};
 
-/// The salt of all vectors but those that are about salts.
+/// The salt of all vectors except those that are about salts.
 const SALT: u32 = 0x5EED_CAFE;
 
 /// A file that a reader accepts.
 pub struct Image {
     pub name: &'static str,
-    /// One sentence: what the file is for.
+    /// What the file is for.
     pub purpose: &'static str,
     pub identity: Identity,
     pub bytes: Vec<u8>,
@@ -25,15 +25,13 @@ pub struct Image {
 
 /// The layout that this version writes, with a label table of one page.
 pub fn usual(capacity: u64, ring_count: u32) -> Identity {
-    let geometry = Geometry {
-        capacity,
-        ring_count,
-        label_bytes: 4096,
-    };
+    let geometry = Geometry::new(capacity)
+        .ring_count(ring_count)
+        .label_bytes(4096);
     described(geometry.layout().expect("a geometry in range"))
 }
 
-/// The tightest layout that a reader has to accept.
+/// The tightest layout that a reader must accept.
 pub fn tight(capacity: u64, ring_count: u32, open_slots: u32, label_bytes: u64) -> Identity {
     let mut identity = usual(capacity, ring_count);
     identity.control_stride = 64;
@@ -48,14 +46,14 @@ pub fn tight(capacity: u64, ring_count: u32, open_slots: u32, label_bytes: u64) 
     identity
 }
 
-/// Who recorded, the same in all vectors.
+/// Fills in who recorded, the same in all vectors.
 fn described(mut identity: Identity) -> Identity {
     let attributes = b"rank=3\nattempt=1\n";
     identity.salt = SALT;
     identity.epoch_monotonic_ns = 86_400_000_000_000;
     identity.epoch_realtime_ns = 1_796_083_200_000_000_000;
     identity.epoch_boottime_ns = 90_000_000_000_000;
-    // No kernel's: the 4 of a random UUID is missing, so no machine takes the vectors' process for one of its own.
+    // No kernel draws this id: a random UUID has a 4 as its version. So no machine takes the vectors' process for one of its own.
     identity.boot_id = *b"boot of no host!";
     identity.capture_id = std::array::from_fn(|index| index as u8 * 0x11);
     identity.process_start_ticks = 8_640_000;
@@ -68,7 +66,7 @@ fn described(mut identity: Identity) -> Identity {
     identity
 }
 
-/// A region like many, with ticket `sequence`: every field has a value that betrays its neighbour in its place.
+/// A typical region with ticket `sequence`. The fields have different values, so swapped fields show.
 pub fn region(sequence: u64) -> Record {
     Record {
         sequence,
@@ -87,7 +85,7 @@ pub fn region(sequence: u64) -> Record {
     }
 }
 
-/// A running region like many, in slot `slot`.
+/// A typical running region in slot `slot`.
 pub fn running(slot: u32, claimed_at_begin: u64) -> OpenRecord {
     OpenRecord {
         sequence: 0,
@@ -107,7 +105,7 @@ pub fn running(slot: u32, claimed_at_begin: u64) -> OpenRecord {
 }
 
 impl Image {
-    /// A capture that runs, and in which nothing was recorded yet.
+    /// A running capture in which nothing was recorded yet.
     pub fn new(name: &'static str, purpose: &'static str, identity: Identity) -> Self {
         let identity = identity.sealed(&Checksum::new());
         let mut image = Self {
@@ -126,7 +124,7 @@ impl Image {
         image
     }
 
-    /// The same, with only the first `bytes` of the file left.
+    /// The same, but only the first `bytes` of the file are left.
     pub fn cut_short(
         name: &'static str,
         purpose: &'static str,
@@ -143,7 +141,7 @@ impl Image {
         image
     }
 
-    // What lies in the file.
+    // What the file contains.
 
     pub fn put(&mut self, offset: u64, bytes: &[u8]) {
         self.bytes[offset as usize..][..bytes.len()].copy_from_slice(bytes);
@@ -171,13 +169,13 @@ impl Image {
         self.put(self.identity.control_line(ring), &claimed.to_le_bytes());
     }
 
-    /// Where the record with ticket `sequence` lies.
+    /// The offset of the record with ticket `sequence`.
     pub fn place(&self, ring: u32, sequence: u64) -> u64 {
         let slot = slot_of(sequence, self.identity.capacity).expect("a ticket from 1");
         self.identity.ring_slot(ring, slot)
     }
 
-    /// The record as it belongs into the file.
+    /// The record as it is in the file, with its checksum.
     pub fn sealed(&self, ring: u32, record: Record) -> Record {
         record.sealed(&Checksum::new(), Area::Ring(ring).salt(self.identity.salt))
     }
@@ -197,7 +195,7 @@ impl Image {
         self.put(self.identity.open_slot(slot), bytemuck::bytes_of(&sealed));
     }
 
-    /// Writes a label, and gives the id of the next one.
+    /// Writes a label and returns the id of the next one.
     pub fn label(&mut self, label_id: u32, text: &str) -> u32 {
         let blocks = blocks_of(text.len());
         let mut entry = vec![0; blocks * BLOCK_BYTES];
@@ -211,7 +209,7 @@ impl Image {
         self.identity.label_offset + u64::from(label_id - 1) * BLOCK_BYTES as u64
     }
 
-    // What a reader has to make of it.
+    // What a reader must make of it.
 
     pub fn expect_ring(
         &mut self,

@@ -1,4 +1,4 @@
-//! Files that a reader refuses, each with the error that says why.
+//! Files that a reader refuses, each with its error message.
 
 use hrx_trace_format::{Checksum, Identity};
 
@@ -7,10 +7,10 @@ use crate::image::{Image, region, tight};
 /// A file that a reader refuses.
 pub struct Refused {
     pub name: String,
-    /// One sentence: why it is refused.
+    /// Why it is refused.
     pub reason: String,
     pub bytes: Vec<u8>,
-    /// What the reader says, behind the file's name.
+    /// The reader's message, without the file's name.
     pub error: String,
 }
 
@@ -42,18 +42,18 @@ pub fn files() -> Vec<Refused> {
         |found: u32| format!("identity size at offset 12: found {found}, expected 1024 to 2048");
 
     let mut files = vec![
-        refused("empty-file", "Nothing in it.", Vec::new(), short(0)),
-        refused("cut-in-the-magic", "Seven bytes of a trace.", good[..7].to_vec(), short(7)),
+        refused("empty-file", "An empty file.", Vec::new(), short(0)),
+        refused("cut-in-the-magic", "The first seven bytes of a trace.", good[..7].to_vec(), short(7)),
         refused("cut-in-the-identity", "Cut inside the identity.", good[..1000].to_vec(), short(1000)),
         refused(
-            "cut-behind-the-identity",
-            "The identity is whole, the space kept for it (which a newer minor may use) is not.",
+            "cut-after-the-identity",
+            "The identity is whole, but the space reserved for it, which a newer minor version may use, is not.",
             good[..2047].to_vec(),
             short(2047),
         ),
         refused(
             "unpublished",
-            "The creation was cut short: everything is there but the magic.",
+            "Creation was cut short: everything but the magic is there.",
             with(0, &[0; 8]),
             "no magic at offset 0: found zeroes, so the file's creation was cut short before anything was recorded".to_owned(),
         ),
@@ -65,13 +65,13 @@ pub fn files() -> Vec<Refused> {
         ),
         refused(
             "text-file",
-            "Some other file: the converter's own output.",
+            "Another kind of file: the converter's own output.",
             b"{\"traceEvents\":[],\"displayTimeUnit\":\"ns\"}\n".to_vec(),
             not_a_trace("[7b, 22, 74, 72, 61, 63, 65, 45]"),
         ),
         refused(
             "other-binary-file",
-            "A PNG, whose magic this one is modelled after.",
+            "A PNG file, whose magic was the model for this one.",
             b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec(),
             not_a_trace("[89, 50, 4e, 47, 0d, 0a, 1a, 0a]"),
         ),
@@ -89,17 +89,17 @@ pub fn files() -> Vec<Refused> {
         ),
         refused(
             "text-mode-seven-bits",
-            "A transfer cleared the highest bit of every byte.",
+            "A transfer cleared the top bit of every byte.",
             good[..HEADER_BYTES].iter().map(|byte| byte & 0x7F).collect(),
             text_mode("[09, 48, 52, 58, 0d, 0a, 1a, 0a]"),
         ),
         refused(
             "future-major",
-            "A major version of the future, whose checksum this reader could not even compute.",
+            "A future major version, whose checksum this reader could not even compute.",
             with(8, &[2, 0, 7, 0]),
             version("2.7"),
         ),
-        refused("major-zero", "No such version.", with(8, &[0, 0, 0, 0]), version("0.0")),
+        refused("major-zero", "Version 0.0, which does not exist.", with(8, &[0, 0, 0, 0]), version("0.0")),
         refused(
             "identity-too-small",
             "An identity smaller than version 1.0's.",
@@ -108,7 +108,7 @@ pub fn files() -> Vec<Refused> {
         ),
         refused(
             "identity-too-large",
-            "An identity larger than the space kept for it.",
+            "An identity larger than the space reserved for it.",
             with(12, &2049u32.to_le_bytes()),
             identity_size(2049),
         ),
@@ -119,7 +119,7 @@ pub fn files() -> Vec<Refused> {
     let expected = Checksum::new().of(&[&flipped[..16], &[0; 4], &flipped[20..1024]]);
     files.push(refused(
         "damaged-identity",
-        "One flipped bit, in the host's name.",
+        "One flipped bit in the host name.",
         flipped,
         format!("header checksum at offset 16: found {found:#010x}, expected {expected:#010x} for the bytes there"),
     ));
@@ -129,7 +129,7 @@ pub fn files() -> Vec<Refused> {
 
 const HEADER_BYTES: usize = 2048;
 
-/// One file for each rule of section 7.1: the identity verifies, and the field makes no sense.
+/// One or more files for each rule of section 7.1: the identity verifies, but the field makes no sense.
 fn impossible_fields() -> Vec<Refused> {
     type Change = fn(&mut Identity);
     let forged = |name: &str, change: Change, field: &str, offset: u32, found: u64, rule: &str| {
@@ -139,12 +139,12 @@ fn impossible_fields() -> Vec<Refused> {
         bytes.resize(HEADER_BYTES, 0);
         refused(
             &format!("field-{name}"),
-            &format!("An identity that verifies and makes no sense: `{field}` is {found}."),
+            &format!("An identity that verifies but makes no sense: `{field}` is {found}."),
             bytes,
             format!("header field {field} at offset {offset}: found {found}, expected {rule}"),
         )
     };
-    let behind = |what: &str| format!("a multiple of 64 behind the {what}");
+    let after = |what: &str| format!("a multiple of 64 after the {what}");
     // tight(4, 2, 2, 64): counters 2048, control 2112, open table 2240, labels 2368, ring 0 2432, end 2944.
     vec![
         forged(
@@ -209,7 +209,7 @@ fn impossible_fields() -> Vec<Refused> {
             "counters_offset",
             32,
             960,
-            &behind("identity"),
+            &after("identity"),
         ),
         forged(
             "control-on-the-counters",
@@ -217,7 +217,7 @@ fn impossible_fields() -> Vec<Refused> {
             "control_offset",
             40,
             2048,
-            &behind("counters"),
+            &after("counters"),
         ),
         forged(
             "control-overflow",
@@ -225,7 +225,7 @@ fn impossible_fields() -> Vec<Refused> {
             "control_offset",
             40,
             2112,
-            &behind("counters"),
+            &after("counters"),
         ),
         forged(
             "control-stride-zero",
@@ -249,7 +249,7 @@ fn impossible_fields() -> Vec<Refused> {
             "open_offset",
             56,
             2176,
-            &behind("control lines"),
+            &after("control lines"),
         ),
         forged(
             "control-stride-overflow",
@@ -257,7 +257,7 @@ fn impossible_fields() -> Vec<Refused> {
             "open_offset",
             56,
             2240,
-            &behind("control lines"),
+            &after("control lines"),
         ),
         forged(
             "labels-on-open-table",
@@ -265,7 +265,7 @@ fn impossible_fields() -> Vec<Refused> {
             "label_offset",
             64,
             2304,
-            &behind("open table"),
+            &after("open table"),
         ),
         forged(
             "ring-on-labels",
@@ -273,7 +273,7 @@ fn impossible_fields() -> Vec<Refused> {
             "ring_offset",
             80,
             2368,
-            &behind("label table"),
+            &after("label table"),
         ),
         forged(
             "ring-odd",
@@ -281,7 +281,7 @@ fn impossible_fields() -> Vec<Refused> {
             "ring_offset",
             80,
             2433,
-            &behind("label table"),
+            &after("label table"),
         ),
         forged(
             "ring-stride-too-small",
@@ -335,7 +335,7 @@ fn refused(name: &str, reason: &str, bytes: Vec<u8>, error: String) -> Refused {
     }
 }
 
-/// A small trace, as it was before something happened to it.
+/// A small intact trace.
 fn good() -> Vec<u8> {
     let mut image = Image::new("", "", tight(2, 1, 1, 64));
     image.record(0, region(1));

@@ -1,9 +1,9 @@
-//! Writes the vectors of `spec/vectors`: files, and beside each what a reader has to make of it.
+//! Writes the vectors of `spec/vectors`: files, each with what a reader must make of it.
 //!
 //!     cargo run -p hrx-trace-tests --bin make-vectors [FOLDER]
 //!
-//! Nothing in them depends on the machine or the moment, so the same bytes come out every time. It builds on the layout alone
-//! (`hrx-trace-format`), on no reader and no recorder: what is expected of a reader is stated, not computed.
+//! Nothing in them depends on the machine or the time, so every run writes the same bytes. The generator uses only the layout
+//! (`hrx-trace-format`), neither the reader nor the recorder: what a reader must make of a file is stated, not computed.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -48,7 +48,7 @@ fn main() -> io::Result<()> {
     fs::write(folder.join("README.md"), readme(&valid, &torn, &invalid))
 }
 
-/// The folder, empty, so that no vector outlives its maker.
+/// Empties the folder, so that no vector stays that is no longer generated.
 fn fresh(folder: PathBuf) -> io::Result<PathBuf> {
     match fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -60,9 +60,9 @@ fn fresh(folder: PathBuf) -> io::Result<PathBuf> {
 fn readme(valid: &[Image], torn: &[Image], invalid: &[invalid::Refused]) -> String {
     let mut text = String::from(
         "# Vectors\n\n\
-        Files in the format of `../FORMAT.md`, for whoever writes a reader. Beside each file that is accepted lies what a reader has to make of it, in the\n\
-        form that `../decode.py` prints; beside each that is refused, what it says behind the file's name.\n\n\
-        Written by `cargo run -p hrx-trace-tests --bin make-vectors`, this page as well. Change the generator (`tests/src/bin/make-vectors`), not the files.\n",
+        Files in the format of `../FORMAT.md`, to test a reader with. Each accepted file has a `.json` that says what a reader must make of it, in the\n\
+        form that `../decode.py` prints; each refused file has a `.txt` with the error message, without the file's name.\n\n\
+        `cargo run -p hrx-trace-tests --bin make-vectors` writes all of this, this page included. Change the generator (`tests/src/bin/make-vectors`), not the files.\n",
     );
     for (heading, images) in [
         ("valid: nothing went wrong", valid),

@@ -1,4 +1,4 @@
-//! Crash images and damaged files: what is good is read, what is lost is counted.
+//! Crash images and damaged files: what is intact is read, what is lost is counted.
 
 use hrx_trace_format::open::{SEQUENCE_TAKEN, sequence_of};
 use hrx_trace_format::{Area, Checksum, OpenRecord, Record, label};
@@ -32,7 +32,7 @@ pub fn images() -> Vec<Image> {
         cut_by_one_byte(),
         cut_in_the_open_table(),
         cut_in_a_label(),
-        cut_behind_the_header(),
+        cut_after_the_header(),
         cut_ring_of_any_size(),
     ]
 }
@@ -48,7 +48,7 @@ fn died_before_the_first_event() -> Image {
 fn died_while_recording() -> Image {
     let mut image = Image::new(
         "died-while-recording",
-        "A thread died inside `record` with half of its words written, another one went on: one ticket is torn.",
+        "A thread died inside `record` with half of its words written, and another thread went on: one ticket is torn.",
         tight(8, 1, 2, 64),
     );
     image.regions(1..=3);
@@ -64,7 +64,7 @@ fn died_while_recording() -> Image {
 fn died_while_overwriting() -> Image {
     let mut image = Image::new(
         "died-while-overwriting",
-        "A wrapped ring whose newest slot was being overwritten: its sequence is 0, its first words are new, the others of the lap before.",
+        "A wrapped ring whose newest slot was being overwritten: its sequence is 0, its first words are new, the others are from the previous lap.",
         tight(4, 1, 2, 64),
     );
     image.record(0, region(2));
@@ -81,7 +81,7 @@ fn died_while_overwriting() -> Image {
 fn died_with_a_ticket() -> Image {
     let mut image = Image::new(
         "died-with-a-ticket",
-        "A thread took a ticket and died before it touched the slot, which holds a whole record of the lap before: that one is overwritten by count, the ticket is torn.",
+        "A thread took a ticket and died before it touched the slot, which still holds a whole record of the previous lap: that record counts as overwritten, the ticket as torn.",
         tight(4, 1, 2, 64),
     );
     image.record(0, region(2));
@@ -94,7 +94,7 @@ fn died_with_a_ticket() -> Image {
 fn died_between_record_and_clear() -> Image {
     let mut image = Image::new(
         "died-between-record-and-clear",
-        "The completed record was written and its open slot not yet cleared: the region is given out once, as completed. The other open slot's region is shown.",
+        "The completed record was written, but its open slot not yet cleared: the region is reported once, as completed. The region in the other open slot is shown.",
         tight(4, 1, 4, 64),
     );
     image.regions(1..=1);
@@ -115,7 +115,7 @@ fn died_between_record_and_clear() -> Image {
 fn slot_used_again() -> Image {
     let mut image = Image::new(
         "slot-used-again",
-        "Records of earlier regions in the same open slot, and one of another ring with a later ticket: neither is the region that runs, which is shown.",
+        "Records of earlier regions in the same open slot, and one of another ring with a later ticket: none of them is the running region, which is shown.",
         tight(4, 2, 1, 64),
     );
     for (ring, sequence) in [(0, 1), (0, 2), (1, 1), (1, 2), (1, 3)] {
@@ -139,7 +139,7 @@ fn slot_used_again() -> Image {
 fn died_in_begin() -> Image {
     let mut image = Image::new(
         "died-in-begin",
-        "An open slot that was taken and not yet filled, with the words of its last region still in it: there is nothing to show and nothing is counted.",
+        "An open slot that was taken but not yet filled and still has the words of its last region: there is nothing to show or to count.",
         tight(2, 1, 2, 64),
     );
     image.regions(1..=1);
@@ -153,7 +153,7 @@ fn died_in_begin() -> Image {
 fn torn_open_slots() -> Image {
     let mut image = Image::new(
         "torn-open-slots",
-        "Open records that cannot be believed: a flipped bit, another slot's number, a ring that does not exist, rubbish, an ended region whose slot's free word has a flipped bit, one under the word of the region that begins. The sound one among them is shown.",
+        "Open records that cannot be believed: a flipped bit, another slot's number, a ring that does not exist, garbage, an ended region with a flipped bit in its slot's zero word, an ended region under the word of the next one. The one intact region among them is shown.",
         tight(2, 1, 7, 64),
     );
     image.open(0, running(0, 0));
@@ -182,7 +182,7 @@ fn torn_open_slots() -> Image {
 fn torn_labels() -> Image {
     let mut image = Image::new(
         "torn-labels",
-        "Labels that cannot be read: second block missing, not UTF-8, another entry's place, an id inside an entry, beyond the table, running over its end. No event is lost, and the sound label among them is read.",
+        "Labels that cannot be read: second block missing, not UTF-8, in another entry's place, an id inside an entry, past the table, running over its end. No event is lost, and the one intact label among them is read.",
         tight(9, 1, 1, 64 * 8),
     );
     let long = "x".repeat(80);
@@ -197,7 +197,7 @@ fn torn_labels() -> Image {
     image.put(entry as u64, &crc32.to_le_bytes());
     let moved = image.bytes[image.label_place(3) as usize..][..64].to_vec();
     image.put(image.label_place(5), &moved);
-    // Its second block lies where the ring begins, and costs ticket 1 its record.
+    // Its second block overwrites the start of the ring, and so the record of ticket 1.
     let mut runs_over = vec![0; 128];
     label::encode(&mut runs_over, 8, &long, &Checksum::new(), salt).expect("a label in range");
     image.put(image.label_place(8), &runs_over);
@@ -220,7 +220,7 @@ fn torn_labels() -> Image {
 fn claimed_behind() -> Image {
     let mut image = Image::new(
         "claimed-behind",
-        "After a power loss: the header's page is older than the ring's. The counter says 2, record 6 is there, so six tickets were given out.",
+        "After a power loss, the header's page is older than the ring's: the counter says 2, but record 6 is there, so six tickets were given out.",
         tight(8, 1, 2, 64),
     );
     image.regions(1..=4);
@@ -234,7 +234,7 @@ fn claimed_behind() -> Image {
 fn claimed_never_written_back() -> Image {
     let mut image = Image::new(
         "claimed-never-written-back",
-        "After a power loss: the counter is 0, and the ring has wrapped.",
+        "After a power loss, the counter is 0, although the ring has wrapped.",
         tight(4, 1, 2, 64),
     );
     image.regions(5..=8);
@@ -246,7 +246,7 @@ fn claimed_never_written_back() -> Image {
 fn claimed_ahead() -> Image {
     let mut image = Image::new(
         "claimed-ahead",
-        "After a power loss: the ring's pages are older than the header's. Four of six tickets have their records; the counter stands, the others are torn.",
+        "After a power loss, the ring's pages are older than the header's: four of six tickets have their records. The counter stands, and the other two are torn.",
         tight(8, 1, 2, 64),
     );
     image.regions(1..=4);
@@ -258,7 +258,7 @@ fn claimed_ahead() -> Image {
 fn claimed_far_ahead() -> Image {
     let mut image = Image::new(
         "claimed-far-ahead",
-        "A flipped bit in the counter puts the window where no record is: the newest record is the better evidence.",
+        "A flipped bit in the counter moves the window to where there is no record: the newest record is better evidence.",
         tight(4, 1, 2, 64),
     );
     image.regions(2..=5);
@@ -271,7 +271,7 @@ fn claimed_far_ahead() -> Image {
 fn claimed_impossible() -> Image {
     let mut image = Image::new(
         "claimed-impossible",
-        "A counter beyond what a ring can have given out.",
+        "A counter larger than any ring can reach.",
         tight(4, 1, 2, 64),
     );
     image.regions(1..=2);
@@ -284,7 +284,7 @@ fn claimed_impossible() -> Image {
 fn claimed_impossible_and_nothing_left() -> Image {
     let mut image = Image::new(
         "claimed-impossible-and-nothing-left",
-        "Counters just within and just beyond what a ring can have given out, without any record: the first stands, the second is damage and nothing is known.",
+        "Two counters without any record, one as large as a ring can reach and one larger by 1: the first stands, the second is damage, and nothing is known about its ring.",
         tight(4, 2, 2, 64),
     );
     let most = (1 << 54) - 1;
@@ -298,7 +298,7 @@ fn claimed_impossible_and_nothing_left() -> Image {
 fn sequence_impossible() -> Image {
     let mut image = Image::new(
         "sequence-impossible",
-        "A record that verifies, with a ticket beyond what a ring can have given out: it does not move the window.",
+        "A record that verifies, with a ticket larger than any ring can give out: it does not move the window.",
         tight(4, 1, 2, 64),
     );
     image.regions(1..=2);
@@ -317,7 +317,7 @@ fn sequence_impossible() -> Image {
 fn overtaken_writer() -> Image {
     let mut image = Image::new(
         "overtaken-writer",
-        "A thread stalled inside `record` for a whole lap and then wrote the record of its old ticket over a newer one: whole, but out of the window, so the newer ticket is torn.",
+        "A thread stalled inside `record` for a whole lap and then wrote the record of its old ticket over a newer one: it is whole, but outside the window, so the newer ticket is torn.",
         tight(4, 1, 2, 64),
     );
     image.regions(5..=5);
@@ -331,7 +331,7 @@ fn overtaken_writer() -> Image {
 fn older_capture() -> Image {
     let mut image = Image::new(
         "older-capture",
-        "Blocks of an older capture, with another salt, lie in ring, open table and label table: none is believed.",
+        "Blocks of an older capture, with another salt, are in the ring, the open table and the label table: none is believed.",
         tight(4, 1, 2, 128),
     );
     let mut older = tight(4, 1, 2, 128);
@@ -361,7 +361,7 @@ fn older_capture() -> Image {
 fn moved_blocks() -> Image {
     let mut image = Image::new(
         "moved-blocks",
-        "Genuine blocks in wrong places: ring 0's record in ring 1's same slot, in a neighbouring slot, in the open table; an open record in the ring. None is believed.",
+        "Genuine blocks in wrong places: a record of ring 0 in the same slot of ring 1, in a neighbouring slot and in the open table; an open record in the ring. None is believed.",
         tight(4, 2, 2, 64),
     );
     image.regions(1..=1);
@@ -374,7 +374,7 @@ fn moved_blocks() -> Image {
     image.put(image.identity.open_slot(0), genuine);
     image.open(1, running(1, 1));
     let open = image.bytes[image.identity.open_slot(1) as usize..][..64].to_vec();
-    // As ticket 2 it would belong to slot 1; as ticket 3 it is looked for in slot 2.
+    // As ticket 2 it would belong in slot 1; slot 2 is where ticket 3 is looked for.
     image.put(image.identity.ring_slot(0, 2), &open);
     image.expect_open(1, &running(1, 1));
     image.expected.open_torn = 1;
@@ -386,7 +386,7 @@ fn moved_blocks() -> Image {
 fn flipped_bits() -> Image {
     let mut image = Image::new(
         "flipped-bits",
-        "One flipped bit in a record's sequence, in its times, in its flags, in its checksum: each costs that record and no other.",
+        "Four records, each with one flipped bit: in the sequence, the times, the flags, the checksum. Each costs its own record and no other.",
         tight(8, 1, 1, 64),
     );
     for sequence in 1..=8 {
@@ -407,7 +407,7 @@ fn flipped_bits() -> Image {
 fn state_damaged() -> Image {
     let mut image = Image::new(
         "state-damaged",
-        "A state word with one flipped bit is neither of the two: damage, judged as not finished, so the time of a finish says nothing either.",
+        "A state word with one flipped bit is neither of the two valid ones: damage, treated as not finished, so the time of the finish is ignored too.",
         tight(2, 1, 1, 64),
     );
     image.regions(1..=1);
@@ -424,7 +424,7 @@ fn state_damaged() -> Image {
 fn cut_in_the_ring() -> Image {
     let mut image = Image::new(
         "cut-in-the-ring",
-        "Someone cut the file inside the third record of a wrapped ring: the slots beyond are torn.",
+        "The file was cut inside the third record of a wrapped ring: that slot and the next are torn.",
         tight(4, 1, 1, 64),
     );
     image.regions(5..=6);
@@ -439,7 +439,7 @@ fn cut_in_the_ring() -> Image {
 fn cut_by_one_byte() -> Image {
     let mut image = Image::new(
         "cut-by-one-byte",
-        "The last record misses its last byte, which was zero: a slot that does not lie wholly inside the file is torn all the same.",
+        "The last record lacks its last byte, which was zero: a slot that is not wholly inside the file is torn even so.",
         tight(2, 1, 1, 64),
     );
     let record = (0..)
@@ -460,7 +460,7 @@ fn cut_by_one_byte() -> Image {
 fn cut_in_a_label() -> Image {
     let mut image = Image::new(
         "cut-in-a-label",
-        "Cut in the zeroes behind a label's text: the entry does not lie wholly inside the file, so it cannot be read. The region that it names is shown.",
+        "The file was cut in the zeroes after a label's text: the entry is not wholly inside the file, so it cannot be read. The region that it names is shown.",
         tight(2, 1, 1, 64),
     );
     let open = OpenRecord {
@@ -478,7 +478,7 @@ fn cut_in_a_label() -> Image {
 fn cut_in_the_open_table() -> Image {
     let mut image = Image::new(
         "cut-in-the-open-table",
-        "Someone cut the file inside the open table: what is left of the slot is torn, the slots beyond read as free, labels and rings are lost and counted.",
+        "The file was cut inside the open table: what is left of the slot is torn, the slots after it read as free, labels and rings are lost and counted.",
         tight(4, 1, 3, 64),
     );
     image.open(0, running(0, 0));
@@ -492,10 +492,10 @@ fn cut_in_the_open_table() -> Image {
     image
 }
 
-fn cut_behind_the_header() -> Image {
+fn cut_after_the_header() -> Image {
     let mut image = Image::new(
-        "cut-behind-the-header",
-        "Only the identity's space is left: who recorded is known, the state is not, and that is reported.",
+        "cut-after-the-header",
+        "Only the space for the identity is left: who recorded is known, the state is not, and that is reported.",
         tight(4, 1, 1, 64),
     );
     image.claimed(0, 3);

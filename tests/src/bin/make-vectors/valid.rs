@@ -75,7 +75,7 @@ fn one_event() -> Image {
 fn exactly_full() -> Image {
     let mut image = Image::new(
         "exactly-full",
-        "As many events as the ring holds: nothing is overwritten yet.",
+        "Exactly as many events as the ring holds: nothing is overwritten yet.",
         tight(4, 1, 2, 64),
     );
     image.regions(1..=4);
@@ -88,7 +88,7 @@ fn exactly_full() -> Image {
 fn full_wrap() -> Image {
     let mut image = Image::new(
         "full-wrap",
-        "Eleven events in a ring of four: the last four are there, in ticket order though slot 0 holds the second of them.",
+        "Eleven events in a ring of four: the last four are there, in ticket order, although slot 0 holds the second of them.",
         tight(4, 1, 2, 64),
     );
     for sequence in 1..=7 {
@@ -105,7 +105,7 @@ fn full_wrap() -> Image {
 fn capacity_one() -> Image {
     let mut image = Image::new(
         "capacity-one",
-        "The smallest ring: it holds the newest event alone.",
+        "The smallest ring: it holds only the newest event.",
         tight(1, 1, 1, 64),
     );
     image.regions(1_000_000..=1_000_000);
@@ -118,7 +118,7 @@ fn capacity_one() -> Image {
 fn rings() -> Image {
     let mut image = Image::new(
         "rings",
-        "Four rings: one wrapped, one empty, two with equal ends; one has an event that began and ended before its predecessor's end, which keeps its place behind it.",
+        "Four rings: one wrapped, one empty, two with equal ends; one has an event that began and ended before its predecessor ended, and keeps its place after it.",
         tight(3, 4, 1, 64),
     );
     let at = |sequence, start_ns, duration_ns| Record {
@@ -244,7 +244,7 @@ fn values() -> Image {
 fn open_regions() -> Image {
     let mut image = Image::new(
         "open-regions",
-        "Three regions that were running when the writer died, beside two completed ones; they are listed by their start.",
+        "Three regions that were running when the writer died, and two completed ones. The running ones are listed by their start.",
         tight(4, 2, 4, 128),
     );
     image.label(1, "the one that hung");
@@ -275,7 +275,7 @@ fn open_regions() -> Image {
 fn finished_with_an_open_region() -> Image {
     let mut image = Image::new(
         "finished-with-an-open-region",
-        "A capture that was finished while a region ran: finished, and the region is shown.",
+        "A capture that was finished while a region was running: the ending is finished, and the region is shown.",
         tight(4, 1, 4, 64),
     );
     image.regions(1..=1);
@@ -290,7 +290,7 @@ fn finished_with_an_open_region() -> Image {
 fn counts() -> Image {
     let mut image = Image::new(
         "counts",
-        "All counters in use; `dropped`, a cache, has not been brought up to date, and the reader derives it.",
+        "All counters are in use. `dropped`, a cache, is out of date, and the reader derives it.",
         tight(2, 1, 1, 64),
     );
     image.regions(4..=5);
@@ -308,7 +308,7 @@ fn counts() -> Image {
 fn unknown_kinds() -> Image {
     let mut image = Image::new(
         "unknown-kinds",
-        "Records of kinds that this version does not know, as a newer writer may leave them: skipped and counted, the others are read. In the open table: counted as torn.",
+        "Records of kinds that this version does not know, as a newer writer may write them: they are skipped and counted, the others are read. One in the open table is counted as torn.",
         tight(4, 1, 2, 64),
     );
     image.regions(1..=1);
@@ -338,7 +338,7 @@ fn unknown_kinds() -> Image {
 fn unused_bits() -> Image {
     let mut image = Image::new(
         "unused-bits",
-        "Everything that is unused is set, as a newer minor version may do: a reader ignores it.",
+        "Everything unused is set, as a newer minor version may do: a reader ignores it.",
         tight(4, 2, 2, 64),
     );
     let identity = image.identity;
@@ -401,7 +401,7 @@ fn unusual_layout() -> Image {
     identity.file_bytes = identity.ring_offset + 2 * identity.ring_stride + 100;
     let mut image = Image::new(
         "unusual-layout",
-        "Gaps of several sizes between all areas, full of rubbish: every place comes from the identity.",
+        "Gaps of several sizes between all areas, full of garbage: every place comes from the identity.",
         identity,
     );
     image.bytes[2048..].fill(0xEE);
@@ -435,7 +435,7 @@ fn unusual_layout() -> Image {
 fn no_tables() -> Image {
     let mut image = Image::new(
         "no-tables",
-        "Neither open table nor label table: a label that a record names cannot be read, the event is there.",
+        "Neither an open table nor a label table: the label that a record names cannot be read, but the event is there.",
         tight(2, 1, 0, 0),
     );
     let record = Record {
@@ -457,7 +457,7 @@ fn salt_wraps() -> Image {
     identity.salt = u32::MAX - 1;
     let mut image = Image::new(
         "salt-wraps",
-        "A salt so high that the areas' salts wrap around; label table and ring 0 have the salts 0 and 1.",
+        "A salt so high that the salts of the areas wrap around: the label table has salt 0, ring 0 has salt 1.",
         identity,
     );
     let record = Record {
@@ -510,7 +510,7 @@ fn texts_at_their_limits() -> Image {
 fn longer_than_it_says() -> Image {
     let mut image = Image::new(
         "longer-than-it-says",
-        "Bytes behind the end that the identity states, among them a genuine record: ignored.",
+        "Bytes past the end that the identity states, a genuine record among them: they are ignored.",
         tight(2, 1, 1, 64),
     );
     image.regions(1..=2);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::contender::{Contender, Fields};
+use crate::measuring::contender::{Contender, Fields, inputs};
 
 /// The 40 bytes that the design keeps of an event.
 struct Kept {
@@ -29,7 +29,7 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// A deque that is full already, as it is for all but the first `capacity` events.
+    /// Starts with a full deque, as it is for all but the first `capacity` events.
     pub fn full(capacity: usize) -> Self {
         let baseline = Self {
             on: AtomicBool::new(true),
@@ -40,7 +40,7 @@ impl Baseline {
                 dropped: 0,
             })),
         };
-        let inputs = crate::contender::inputs();
+        let inputs = inputs();
         for index in 0..capacity {
             baseline.event(&mut (), &inputs[index % inputs.len()]);
         }

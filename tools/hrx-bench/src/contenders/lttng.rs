@@ -1,6 +1,6 @@
-//! LTTng-UST with a session that survives the process: a flight recorder whose buffers are files (`--shm-path`). It reads the clock itself, once an event.
+//! LTTng-UST with a session that survives the process: a flight recorder whose buffers are files (`--shm-path`). It reads the clock itself, once per event.
 //!
-//! A small C program is the traced one; it is built here, and started for each sample. Needs Debian's lttng-tools, liblttng-ust-dev and gcc.
+//! It traces a small C program, which is built here and started for each sample. Needs Debian's lttng-tools, liblttng-ust-dev and gcc.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::harness::Sample;
+use crate::measuring::harness::Sample;
 use crate::place::Place;
 
 /// A session that is recording.
 pub struct Lttng {
-    /// One daemon serves the whole machine: a name that nobody else uses.
+    /// Unique, because one daemon serves the whole machine.
     session: String,
     program: PathBuf,
     daemon: Child,
@@ -40,7 +40,7 @@ impl Lttng {
                 .args(["-llttng-ust", "-ldl", "-lpthread"]),
         )
         .context("its program does not build (needs liblttng-ust-dev)")?;
-        // If a daemon runs already, this one ends at once and the other serves.
+        // If a daemon already runs, this one exits at once, and the other serves.
         let daemon = Command::new("lttng-sessiond")
             .arg("--no-kernel")
             .stdin(Stdio::null())
@@ -75,12 +75,12 @@ impl Lttng {
         Ok(lttng)
     }
 
-    /// As [`crate::loops::run`], the bare load.
+    /// As [`crate::measuring::loops::run`], the bare load.
     pub fn run(&self, threads: usize, events: u64) -> Result<Sample> {
         let printed = succeed(
             Command::new(&self.program)
                 .args([threads.to_string(), events.to_string()])
-                // -1: waits until the session has been told to listen.
+                // -1: wait until the session listens.
                 .env("LTTNG_UST_REGISTER_TIMEOUT", "-1"),
         )?;
         let event_ns = printed.trim().parse()?;
@@ -93,7 +93,7 @@ impl Lttng {
 
 impl Drop for Lttng {
     fn drop(&mut self) {
-        // A clean-up that fails leaves a session of our name in the daemon, which the next start reports.
+        // If the clean-up fails, our session stays in the daemon, and the next start with its name reports that.
         let _ = succeed(&mut control(&["destroy", &self.session]));
         if let Ok(None) = self.daemon.try_wait() {
             let _ = kill_process(Pid::from_child(&self.daemon), Signal::TERM);
@@ -108,7 +108,7 @@ fn control(arguments: &[&str]) -> Command {
     command
 }
 
-/// What a command prints; an error with its last words if it fails.
+/// What a command prints; if it fails, an error with what it wrote to standard error.
 fn succeed(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command

@@ -1,4 +1,4 @@
-//! measureme, rustc's self-profiler: binary events in buffered pages, lost with the process. It reads the clock itself, twice an event.
+//! measureme, rustc's self-profiler: binary events in buffered pages, lost with the process. It reads the clock itself, twice per event.
 
 use std::fs;
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::path::Path;
 use anyhow::{Result, anyhow};
 use measureme::{EventId, EventIdBuilder, Profiler, StringId};
 
-use crate::contender::{Contender, Fields};
+use crate::measuring::contender::{Contender, Fields};
 
 pub struct Measureme {
     profiler: Profiler,
     kind: StringId,
     label: StringId,
-    /// Whether each event carries the lane and the bytes as arguments, which are strings there.
+    /// Whether each event carries the bytes as an argument, which is a string there.
     arguments: bool,
 }
 

@@ -1,8 +1,8 @@
-//! Our recorder, by each of its entrances.
+//! Our recorder, through each of its entry points.
 
 use hrx_trace::{Event, Recorder, Tracer, Writer};
 
-use crate::contender::{Contender, Fields};
+use crate::measuring::contender::{Contender, Fields};
 
 #[inline]
 fn event(fields: &Fields) -> Event {
@@ -41,7 +41,7 @@ impl Contender for RecordOwn {
     }
 }
 
-/// `Writer::record`: each thread has a ring that is its own.
+/// `Writer::record`: each thread has its own ring.
 pub struct ByWriter(pub Recorder);
 
 impl Contender for ByWriter {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::contender::{Contender, Fields};
+use crate::measuring::contender::{Contender, Fields};
 
 type Line = [AtomicU64; 8];
 
@@ -10,7 +10,7 @@ type Line = [AtomicU64; 8];
 pub struct Stores(Vec<Box<[Line]>>);
 
 impl Stores {
-    /// Room for `capacity` events for each of `threads`; a power of two, which spares the loop a division.
+    /// Room for `capacity` events per thread. A power of two saves the loop a division.
     pub fn new(capacity: usize, threads: usize) -> Self {
         assert!(capacity.is_power_of_two());
         let line = |index: usize| std::array::from_fn(|_| AtomicU64::new(index as u64));

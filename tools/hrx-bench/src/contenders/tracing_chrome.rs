@@ -12,7 +12,7 @@ use tracing::subscriber::DefaultGuard;
 use tracing_chrome::{ChromeLayerBuilder, FlushGuard};
 use tracing_subscriber::layer::SubscriberExt;
 
-use crate::contender::{Contender, Fields};
+use crate::measuring::contender::{Contender, Fields};
 
 pub struct TracingChrome {
     dispatch: Dispatch,
@@ -53,16 +53,16 @@ impl Contender for TracingChrome {
         .in_scope(|| {});
     }
 
-    /// The writer thread may be far behind.
+    /// The writer thread may lag far behind.
     fn settle(&self) {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         writer.0.flush();
-        // An error means that the writer thread has ended: it is not busy either.
+        // On an error the writer thread has ended, so it is not busy.
         let _ = writer.1.recv();
     }
 }
 
-/// A file that tells when it has been flushed; tracing-chrome buffers by itself.
+/// A file that reports when it has been flushed; tracing-chrome does its own buffering.
 struct Flushes {
     file: File,
     flushed: Sender<()>,
@@ -75,7 +75,7 @@ impl Write for Flushes {
 
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()?;
-        // Nobody waits any more at the end.
+        // At the end, nothing waits for this any more.
         let _ = self.flushed.send(());
         Ok(())
     }

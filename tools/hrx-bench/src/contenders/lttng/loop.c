@@ -1,4 +1,4 @@
-/* loop THREADS EVENTS: prints nanoseconds an event, as one thread sees it. The counterpart of the bare loop in loops.rs. */
+/* loop THREADS EVENTS: prints nanoseconds per event, as one thread sees them. The counterpart of the bare loop in loops.rs. */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "provider.h"

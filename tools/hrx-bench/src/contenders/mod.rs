@@ -1,0 +1,10 @@
+//! The contenders that record in this process (LTTng in one of its own), one file each.
+
+pub mod baseline;
+pub mod lttng;
+pub mod measureme;
+pub mod names;
+pub mod nothing;
+pub mod ours;
+pub mod stores;
+pub mod tracing_chrome;

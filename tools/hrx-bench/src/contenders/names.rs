@@ -1,0 +1,11 @@
+//! What tables call the contenders. A contender that several tables show has one name in all of them: `hrx-bench/report` joins tables by it.
+
+pub const BASELINE: &str = "mutex and deque in memory (baseline)";
+pub const NOTHING: &str = "nothing (the loop itself)";
+pub const STORES: &str = "64-byte stores (the limit)";
+pub const RECORD_TMPFS: &str = "record, tmpfs";
+pub const RECORD_DISK: &str = "record, disk";
+pub const TRACER: &str = "record through Tracer";
+pub const WRITER: &str = "record by a Writer";
+pub const BEGIN_FINISH: &str = "begin + finish, own clock reads";
+pub const BEGIN_FINISH_BY_WRITER: &str = "begin + finish by a Writer, own clock reads";

@@ -1,0 +1,105 @@
+//! Instructions per event, counted by callgrind: a figure that other work on the machine cannot change. The difference of two runs of different lengths is the
+//! loop's alone.
+//!
+//! Valgrind's processor has no AVX-512, so a contender that would use it takes its next best path.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
+use hrx_trace::{Options, Tracer};
+
+use crate::contenders::{baseline::Baseline, names, nothing::Nothing, ours};
+use crate::measuring::contender::Contender;
+use crate::measuring::loops::{Load, run};
+use crate::setup::{CACHED, Setup};
+
+/// The contenders whose instructions are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Counted {
+    Baseline,
+    Nothing,
+    Record,
+    Writer,
+    BeginFinish,
+    BeginFinishByWriter,
+    Tracer,
+}
+
+impl Counted {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => names::NOTHING,
+            Self::Baseline => names::BASELINE,
+            Self::Record => names::RECORD_TMPFS,
+            Self::Writer => names::WRITER,
+            Self::BeginFinish => names::BEGIN_FINISH,
+            Self::BeginFinishByWriter => names::BEGIN_FINISH_BY_WRITER,
+            Self::Tracer => names::TRACER,
+        }
+    }
+
+    /// Runs the bare loop on one thread, in this process.
+    pub fn run_here(self, setup: &Setup, events: u64) -> Result<()> {
+        let options = Options::new(CACHED);
+        let own = options.clone().writers(1);
+        match self {
+            Self::Nothing => spin(&Nothing, events),
+            Self::Baseline => spin(&Baseline::full(CACHED as usize), events),
+            Self::Record => spin(&ours::Record(setup.tmpfs.recorder(&options)?), events),
+            Self::Writer => spin(&ours::ByWriter(setup.tmpfs.recorder(&own)?), events),
+            Self::BeginFinishByWriter => {
+                spin(
+                    &ours::BeginFinishByWriter(setup.tmpfs.recorder(&own)?),
+                    events,
+                );
+            }
+            Self::BeginFinish => spin(&ours::BeginFinish(setup.tmpfs.recorder(&options)?), events),
+            Self::Tracer => {
+                let tracer = Tracer::default();
+                tracer.start_at(setup.tmpfs.fresh(), CACHED as usize)?;
+                spin(&ours::ByTracer(tracer), events);
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts instructions per event.
+    pub fn instructions(self, setup: &Setup) -> Result<f64> {
+        const FEW: u64 = 10_000;
+        const MANY: u64 = 110_000;
+        let output = setup.disk.fresh();
+        let few = self.count(FEW, &output)?;
+        let many = self.count(MANY, &output)?;
+        Ok((many - few) / (MANY - FEW) as f64)
+    }
+
+    fn count(self, events: u64, output: &Path) -> Result<f64> {
+        let name = self
+            .to_possible_value()
+            .context("a contender without a name")?;
+        let run = Command::new("valgrind")
+            .args(["-q", "--tool=callgrind"])
+            .arg(format!("--callgrind-out-file={}", output.display()))
+            .arg(std::env::current_exe()?)
+            .args(["loop", name.get_name(), &events.to_string()])
+            .output()
+            .context("valgrind is not installed")?;
+        ensure!(
+            run.status.success(),
+            "valgrind: {}",
+            String::from_utf8_lossy(&run.stderr).trim()
+        );
+        let counts = std::fs::read_to_string(output)?;
+        let total = counts
+            .lines()
+            .find_map(|line| line.strip_prefix("totals: "))
+            .context("callgrind gave no totals")?;
+        Ok(total.trim().parse()?)
+    }
+}
+
+fn spin<C: Contender>(contender: &C, events: u64) {
+    run(contender, Load::Bare, 1, events);
+}

@@ -1,0 +1,8 @@
+//! Work that runs in processes of its own, started here: hrx-convert, the documents it is compared with, the captures for both, callgrind.
+
+pub mod background;
+pub mod capture;
+pub mod converter;
+pub mod documents;
+pub mod instructions;
+pub mod usage;
