@@ -97,6 +97,7 @@ fn document_of(trace: &Trace) -> Document {
         ending: match report.ending {
             Ending::Finished => "finished".to_owned(),
             Ending::Live | Ending::WriterDied => "not-finished".to_owned(),
+            other => panic!("an ending that the format does not know: {other:?}"),
         },
         account: tickets(&report.account),
         rings: report.rings.iter().map(tickets).collect(),

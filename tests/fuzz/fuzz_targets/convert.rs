@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use clap::{Parser, ValueEnum};
-use hrx_convert::{Arguments, Format};
+use hrx_convert::{Arguments, FormatName};
 use hrx_trace_fuzz::sealed;
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
@@ -23,7 +23,7 @@ const ANSWERS: [&[&str]; 5] = [
 fuzz_target!(|bytes: &[u8]| {
     // One output a run, to keep runs short. The input's last byte chooses it: no item lies there.
     let choice = usize::from(bytes.last().copied().unwrap_or_default());
-    let formats = Format::value_variants();
+    let formats = FormatName::value_variants();
     let input = FOLDER.path().join("t.hrxt");
     fs::write(&input, sealed(bytes)).expect("the disk has space");
     match formats.get(choice % (formats.len() + ANSWERS.len())) {
@@ -54,14 +54,14 @@ fn run(words: impl Iterator<Item = PathBuf>) -> Option<u8> {
     hrx_convert::run(&arguments).ok()
 }
 
-fn converted(format: Format, input: &Path, twice: bool) {
+fn converted(format: FormatName, input: &Path, twice: bool) {
     let output = FOLDER.path().join("out");
     let _ = fs::remove_file(&output);
     let name = format.to_possible_value().expect("a name");
     let words = ["--format", name.get_name(), "-o"].map(PathBuf::from);
     let words = words.into_iter().chain([output.clone(), input.to_owned()]);
     // The in-memory tracer's document has no place for two captures.
-    let again = (twice && format != Format::Seed).then(|| input.to_owned());
+    let again = (twice && format != FormatName::Seed).then(|| input.to_owned());
     let code = run(words.chain(again));
     assert_eq!(code.is_some(), output.exists());
     let Ok(written) = fs::read(&output) else {
@@ -71,12 +71,12 @@ fn converted(format: Format, input: &Path, twice: bool) {
     let json =
         |bytes: &[u8]| drop(serde_json::from_slice::<serde_json::Value>(bytes).expect("JSON"));
     match format {
-        Format::Chrome | Format::Seed => json(&written),
-        Format::Jsonl => written
+        FormatName::Chrome | FormatName::Seed => json(&written),
+        FormatName::Jsonl => written
             .split(|byte| *byte == b'\n')
             .filter(|line| !line.is_empty())
             .for_each(json),
-        Format::Csv => {
+        FormatName::Csv => {
             // Rows of different widths are errors.
             let mut rows = csv::ReaderBuilder::new()
                 .has_headers(false)

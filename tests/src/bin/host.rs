@@ -6,6 +6,8 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::error::Error;
+use std::iter::successors;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::str::FromStr;
@@ -126,15 +128,24 @@ fn create(path: &str, options: Options) {
                 println!("a recorder exists already");
             }
         }
-        Err(error) => println!("no trace: {error}"),
+        Err(error) => println!("no trace: {}", with_causes(&error)),
     }
+}
+
+/// The error's message and its causes', in one line.
+fn with_causes(error: &dyn Error) -> String {
+    let causes = successors(Some(error), |&error| error.source());
+    causes
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(": ")
 }
 
 fn trace(start: impl FnOnce(&Tracer) -> hrx_trace::Result<()>) {
     let tracer = TRACER.get_or_init(Tracer::default);
     match start(tracer) {
         Ok(()) => println!("tracing {}", tracer.path().expect("it runs").display()),
-        Err(error) => println!("no trace: {error}"),
+        Err(error) => println!("no trace: {}", with_causes(&error)),
     }
 }
 

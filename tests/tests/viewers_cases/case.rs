@@ -341,31 +341,30 @@ impl Case {
 }
 
 fn event(ring: u32, sequence: u64, record: &Record) -> Event {
-    Event {
-        ring,
-        sequence,
-        start_ns: record.start_ns,
-        duration_ns: record.duration_ns,
-        copied_bytes: record.copied_bytes,
-        correlation_id: record.correlation_id,
-        lane: record.lane,
-        label_id: record.label_id,
-        thread_id: record.thread_id,
-        status: record.status,
-        failed: record.failed(),
-        saturated: record.saturated(),
-    }
+    let mut event = Event::default();
+    event.ring = ring;
+    event.sequence = sequence;
+    event.start_ns = record.start_ns;
+    event.duration_ns = record.duration_ns;
+    event.copied_bytes = record.copied_bytes;
+    event.correlation_id = record.correlation_id;
+    event.lane = record.lane;
+    event.label_id = record.label_id;
+    event.thread_id = record.thread_id;
+    event.status = record.status;
+    event.failed = record.failed();
+    event.saturated = record.saturated();
+    event
 }
 
 fn open_region(open: &OpenRecord) -> OpenRegion {
-    OpenRegion {
-        slot: 0,
-        start_ns: open.start_ns,
-        copied_bytes: open.copied_bytes,
-        correlation_id: open.correlation_id,
-        lane: open.lane,
-        label_id: open.label_id,
-        thread_id: open.thread_id,
-        saturated: open.flags & FLAG_SATURATED != 0,
-    }
+    let mut region = OpenRegion::default();
+    region.start_ns = open.start_ns;
+    region.copied_bytes = open.copied_bytes;
+    region.correlation_id = open.correlation_id;
+    region.lane = open.lane;
+    region.label_id = open.label_id;
+    region.thread_id = open.thread_id;
+    region.saturated = open.flags & FLAG_SATURATED != 0;
+    region
 }

@@ -340,13 +340,7 @@ fn torn() -> Case {
 }
 
 fn losses_of_every_kind() -> Case {
-    let mut case = Case::with(
-        "losses-of-every-kind",
-        Geometry {
-            ring_count: 2,
-            ..Geometry::new(8)
-        },
-    );
+    let mut case = Case::with("losses-of-every-kind", Geometry::new(8).ring_count(2));
     let readable = case.label("gemm");
     let damaged = case.damaged_label();
     for i in 0..12 {
@@ -380,13 +374,7 @@ fn losses_of_every_kind() -> Case {
 }
 
 fn several_rings() -> Case {
-    let mut case = Case::with(
-        "several-rings",
-        Geometry {
-            ring_count: 4,
-            ..Geometry::new(16)
-        },
-    );
+    let mut case = Case::with("several-rings", Geometry::new(16).ring_count(4));
     for i in 0..100 {
         // The last ring stays empty, and the first wraps.
         let ring = [0, 0, 0, 1, 2][i as usize % 5];
@@ -435,10 +423,7 @@ pub fn storm(name: &str, seed: u64, span_ns: u64, duration_ns_max: u64) -> Case 
     let ring_count = 1 + random.below(3) as u32;
     let mut case = Case::with(
         name,
-        Geometry {
-            ring_count,
-            ..Geometry::new(2_500 / u64::from(ring_count))
-        },
+        Geometry::new(2_500 / u64::from(ring_count)).ring_count(ring_count),
     );
     let labels: Vec<u32> = ["", "gemm", "copy \"h2d\"", "😀", "π\n"]
         .map(|text| case.label(text))
