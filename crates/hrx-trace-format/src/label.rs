@@ -1,22 +1,15 @@
 //! An interned name. The label table lies outside the rings, so that wrapping cannot evict a name.
 //!
-//! The table is a row of 64-byte blocks. An entry takes one block or several in a row: a header of 12 bytes, the text, zeroes to the end of
-//! its last block. Its id is 1 + the index of its first block, so a reader finds an entry without walking the table, and a damaged entry hides no other.
+//! The table is an array of 64-byte blocks. An entry takes one or more consecutive blocks: a header of 12 bytes, the text, and zeroes to the end of its
+//! last block. Its id is 1 + the index of its first block, so readers find an entry without walking the table, and a damaged entry hides no other.
 
 use crate::checksum::Checksum;
 
-/// Size of a block of the label table.
-pub const BLOCK_BYTES: usize = crate::record::RECORD_BYTES;
-/// Size of an entry's header: crc32 u32, label_id u32, text_bytes u32.
-pub const ENTRY_HEADER_BYTES: usize = 12;
-/// The longest text of a label, in bytes of UTF-8.
-pub const TEXT_BYTES_MAX: usize = 16 << 10;
-/// Size of the label table unless asked otherwise.
-pub const TABLE_BYTES_DEFAULT: u64 = 64 << 10;
-/// The largest label table.
-pub const TABLE_BYTES_MAX: u64 = 16 << 20;
+pub use crate::constants::{
+    BLOCK_BYTES, ENTRY_HEADER_BYTES, TABLE_BYTES_DEFAULT, TABLE_BYTES_MAX, TEXT_BYTES_MAX,
+};
 
-/// Blocks that an entry with a text of `text_bytes` takes.
+/// How many blocks an entry with a text of `text_bytes` bytes takes.
 #[must_use]
 pub const fn blocks_of(text_bytes: usize) -> usize {
     text_bytes
@@ -24,7 +17,7 @@ pub const fn blocks_of(text_bytes: usize) -> usize {
         .div_ceil(BLOCK_BYTES)
 }
 
-/// Writes the entry of `text` into `blocks`, which must be exactly [`blocks_of`] its length, in bytes. None if it is not, or the text is too long.
+/// Writes the entry of `text` into `blocks`, whose size must be exactly [`blocks_of`] its length. None if it is not, or if the text is too long.
 ///
 /// `salt` is the label table's area salt.
 #[must_use]
@@ -50,7 +43,7 @@ pub fn encode(
     Some(())
 }
 
-/// Size of the entry `label_id` in whole blocks, by its first ones; None if no such entry begins there.
+/// The size in bytes of entry `label_id`, whole blocks, as its header states it; None if no such entry begins at `entry`. The checksum is not verified.
 #[must_use]
 pub fn entry_bytes(entry: &[u8], label_id: u32) -> Option<usize> {
     let [_, id, text_bytes]: [u32; 3] = bytemuck::cast(*entry.first_chunk::<ENTRY_HEADER_BYTES>()?);
@@ -61,7 +54,7 @@ pub fn entry_bytes(entry: &[u8], label_id: u32) -> Option<usize> {
     blocks_of(text_bytes).checked_mul(BLOCK_BYTES)
 }
 
-/// The text of entry `label_id`, with which `entry` begins, if its checksum holds. `salt` is the label table's area salt.
+/// The text of entry `label_id`, which begins at `entry`, if its checksum holds. `salt` is the label table's area salt.
 #[must_use]
 pub fn decode<'a>(
     entry: &'a [u8],
@@ -72,8 +65,8 @@ pub fn decode<'a>(
     let entry = entry.get(..entry_bytes(entry, label_id)?)?;
     let (header, text) = entry.split_first_chunk::<ENTRY_HEADER_BYTES>()?;
     let [crc32, _, text_bytes]: [u32; 3] = bytemuck::cast(*header);
-    let (_, behind_crc) = entry.split_first_chunk::<4>()?;
-    if checksum.of(&[&salt.to_le_bytes(), behind_crc]) != crc32 {
+    let (_, after_crc) = entry.split_first_chunk::<4>()?;
+    if checksum.of(&[&salt.to_le_bytes(), after_crc]) != crc32 {
         return None;
     }
     core::str::from_utf8(text.get(..usize::try_from(text_bytes).ok()?)?).ok()
@@ -134,8 +127,8 @@ mod tests {
     fn text_that_is_not_utf8_is_refused() {
         let mut entry = entry_with(1, "ab", 7);
         entry[ENTRY_HEADER_BYTES] = 0xFF;
-        let (_, behind_crc) = entry.split_at(4);
-        let crc32 = Checksum::new().of(&[&7u32.to_le_bytes(), behind_crc]);
+        let (_, after_crc) = entry.split_at(4);
+        let crc32 = Checksum::new().of(&[&7u32.to_le_bytes(), after_crc]);
         entry[..4].copy_from_slice(&crc32.to_le_bytes());
         assert_eq!(decode(&entry, 1, &Checksum::new(), 7), None);
     }

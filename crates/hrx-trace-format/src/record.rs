@@ -1,59 +1,46 @@
-//! One completed region: one cache line that says for itself whether it can be believed.
+//! One completed region: one cache line that verifies itself.
 //!
-//! A reader believes a record only if its checksum holds, its sequence belongs to the slot it lies in, and the sequence lies in the
-//! window. Nothing else in the file must be right for a record to be believed.
+//! A reader believes a record only if its checksum holds, its sequence belongs to the slot it lies in, and the sequence lies in the ring's
+//! window, its last `capacity` tickets. Nothing else in the file has to be right.
 
 use bytemuck::{Pod, Zeroable};
 use core::mem::{align_of, offset_of, size_of};
 
 use crate::checksum::Checksum;
 
-/// Size of a record, of an open record and of a label block. Never straddles a cache line, a disk sector or a page.
-pub const RECORD_BYTES: usize = 64;
+pub use crate::constants::{FLAG_FAILED, FLAG_SATURATED, KIND_REGION, RECORD_BYTES, SEQUENCE_MAX};
 
-/// The most tickets a ring can have given out: the sum of all rings still fits a u64, and ten million events a second reach it in 57 years.
-/// A larger number is damage.
-pub const SEQUENCE_MAX: u64 = u64::MAX / crate::header::RING_COUNT_MAX as u64;
-
-/// One completed region, as the host observed it.
+/// One completed region, as the host observed it: 64 bytes, a cache line.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct Record {
-    /// The record's ticket in its ring, from 1. 0: never written, or being written.
+    /// 1 + the record's ticket in its ring. 0: never written, or being written.
     pub sequence: u64,
     /// When the region began, in nanoseconds since the capture's start.
     pub start_ns: u64,
-    /// How long it took, in nanoseconds.
+    /// How long the region took, in nanoseconds.
     pub duration_ns: u64,
-    /// Bytes the region copied; 0 if it copied none.
+    /// How many bytes the region copied; 0: none.
     pub copied_bytes: u64,
     /// The caller's submission or graph id; 0: none.
     pub correlation_id: u64,
     /// 0 upload, 1 compute, 2 download, 3 NPU, 4 host; other numbers are the caller's own.
     pub lane: u32,
-    /// Which label names it (see [`crate::label`]); 0: none, the region is called "native region".
+    /// The id of its label (see [`crate::label`]); 0: none, shown as [`UNLABELLED`](crate::UNLABELLED).
     pub label_id: u32,
-    /// The operating system's id of the thread that recorded it.
+    /// The operating system's id of the thread that recorded the region.
     pub thread_id: u32,
     /// The caller's error code; 0: none.
     pub status: u32,
     /// [`FLAG_FAILED`] and [`FLAG_SATURATED`]. The other bits are unused: a writer clears them, a reader ignores them.
     pub flags: u8,
-    /// 1 + the slot of the open table that held this region while it ran; 0: it was recorded whole.
+    /// 1 + the index of the open slot that held this region while it ran; 0: it was never in the open table.
     pub open_slot: u8,
-    /// [`KIND_REGION`]. Readers skip and count kinds they do not know.
+    /// [`KIND_REGION`]. Readers skip and count other kinds.
     pub kind: u16,
     /// CRC-32 of all 64 bytes, computed while this field holds the salt of the ring ([`crate::Area::salt`]).
     pub crc32: u32,
 }
-
-/// The region failed.
-pub const FLAG_FAILED: u8 = 1;
-/// A value did not fit its field, and the largest that fits stands in its place.
-pub const FLAG_SATURATED: u8 = 2;
-
-/// A completed region.
-pub const KIND_REGION: u16 = 0;
 
 const _: () = {
     assert!(size_of::<Record>() == RECORD_BYTES && align_of::<Record>() == 8);
@@ -62,29 +49,28 @@ const _: () = {
 };
 
 impl Record {
-    /// The record with its checksum computed for the ring whose area salt is `salt`.
+    /// This record with its checksum computed; `salt` is the area salt of its ring.
     #[inline]
     #[must_use]
     pub fn sealed(self, checksum: &Checksum, salt: u32) -> Self {
-        let [sequence, others @ ..]: [u64; 8] = bytemuck::cast(self);
-        bytemuck::cast(checksum.seal(salt, || sequence, others))
+        bytemuck::cast(checksum.seal(salt, bytemuck::cast(self)))
     }
 
-    /// Whether the checksum holds. Says nothing of the sequence.
+    /// Whether the checksum holds. Says nothing about the sequence.
     #[inline]
     #[must_use]
     pub fn verifies(&self, checksum: &Checksum, salt: u32) -> bool {
         self.sealed(checksum, salt).crc32 == self.crc32
     }
 
-    /// The record as it lies in the file.
+    /// The record that the file's `bytes` make, verified or not.
     #[inline]
     #[must_use]
     pub fn from_bytes(bytes: [u8; RECORD_BYTES]) -> Self {
         bytemuck::cast(bytes)
     }
 
-    /// The moment it was complete, in nanoseconds since the capture's start; saturates.
+    /// When the region ended, in nanoseconds since the capture's start; saturates.
     #[inline]
     #[must_use]
     pub fn end_ns(&self) -> u64 {
@@ -116,7 +102,7 @@ pub fn slot_of(sequence: u64, capacity: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Area;
+    use crate::checksum::Area;
     use proptest::prelude::*;
 
     fn any_record() -> impl Strategy<Value = Record> {
@@ -160,7 +146,7 @@ mod tests {
 
     #[test]
     fn zeroes_are_no_record_of_sequence_zero() {
-        // A hole in the file reads as zeroes; it must be told from a record by its sequence, whatever the salt.
+        // A hole in the file reads as zeroes. Its sequence tells it from a record, whatever the salt.
         assert_eq!(Record::zeroed().sequence, 0);
         assert_eq!(slot_of(Record::zeroed().sequence, 8), None);
     }

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
 use clap::{ArgGroup, Args, CommandFactory, Parser, ValueEnum};
-use indicatif::HumanCount;
 
 use crate::figures::expect::Expectation;
+use crate::formats::FormatName;
 use crate::input::files::EXTENSION;
 use crate::input::selection::Selection;
 use crate::output::options::OutputOptions;
@@ -68,23 +68,6 @@ pub struct Arguments {
 
     #[command(flatten)]
     pub(crate) extras: Extras,
-}
-
-/// The names of the formats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FormatName {
-    /// Chrome's trace JSON, for Perfetto, chrome://tracing and speedscope
-    Chrome,
-    /// Perfetto's own format: a sixth of the size, exact at any time
-    Perfetto,
-    /// A JSON object per line, for scripts and query engines
-    Jsonl,
-    /// The same columns as comma-separated values
-    Csv,
-    /// A page for any browser, offline: timeline, tables and pictures
-    Html,
-    /// The document of the in-memory tracer, byte for byte, for scripts that read it; one capture only
-    Seed,
 }
 
 const EXAMPLES: &str = "\
@@ -178,13 +161,8 @@ impl NamedOutput {
             Some(name) => (name, true),
             None => (name.as_str(), false),
         };
-        let format = match Path::new(name).extension().and_then(|end| end.to_str()) {
-            Some("pftrace" | "perfetto-trace") => FormatName::Perfetto,
-            Some("jsonl" | "ndjson") => FormatName::Jsonl,
-            Some("csv") => FormatName::Csv,
-            Some("html" | "htm") => FormatName::Html,
-            _ => FormatName::Chrome,
-        };
+        let extension = Path::new(name).extension().and_then(|end| end.to_str());
+        let format = FormatName::of_extension(extension.unwrap_or_default());
         Self { format, gzip }
     }
 }
@@ -193,8 +171,10 @@ impl Arguments {
     /// Parses the command line; leaves the process with exit code 2 if it is wrong.
     pub(crate) fn parse_and_validate() -> Self {
         let arguments = Self::parse();
-        if arguments.follow && arguments.format() == FormatName::Seed {
-            leave("the document of the in-memory tracer begins with the number of dropped events, which --follow cannot know".into());
+        if arguments.follow
+            && let Some(reason) = arguments.format().why_not_followed()
+        {
+            leave(reason.into());
         }
         if arguments.check
             && arguments.answers.expect.is_empty()
@@ -203,9 +183,6 @@ impl Arguments {
             leave(
                 "--check judges whole captures: filters only select the events for --expect".into(),
             );
-        }
-        if arguments.follow && arguments.format() == FormatName::Html {
-            leave("the page needs the whole capture, which --follow does not wait for".into());
         }
         arguments
     }
@@ -229,11 +206,8 @@ impl Arguments {
                 output.display()
             ));
         }
-        if files.len() > 1 && self.format() == FormatName::Seed {
-            leave(format!(
-                "the document of the in-memory tracer has no place for {} captures",
-                HumanCount(files.len() as u64)
-            ));
+        if let Some(reason) = self.format().why_not_merged(files.len()) {
+            leave(reason);
         }
     }
 
@@ -281,21 +255,23 @@ mod tests {
             let named = NamedOutput::new(Some(Path::new(name)));
             (named.format, named.gzip)
         };
-        assert_eq!(named("run.json"), (FormatName::Chrome, false));
-        assert_eq!(named("a.csv/run.JSON.GZ"), (FormatName::Chrome, true));
-        assert_eq!(named("out"), (FormatName::Chrome, false));
-        assert_eq!(named("out.gz"), (FormatName::Chrome, true));
-        for (end, format) in [
-            ("pftrace", FormatName::Perfetto),
-            ("perfetto-trace", FormatName::Perfetto),
-            ("jsonl", FormatName::Jsonl),
-            ("ndjson", FormatName::Jsonl),
-            ("csv", FormatName::Csv),
-            ("html", FormatName::Html),
+        let json = FormatName::of_extension("json");
+        assert_eq!(named("run.json"), (json, false));
+        assert_eq!(named("a.csv/run.JSON.GZ"), (json, true));
+        assert_eq!(named("out"), (json, false));
+        assert_eq!(named("out.gz"), (json, true));
+        for end in [
+            "pftrace",
+            "perfetto-trace",
+            "jsonl",
+            "ndjson",
+            "csv",
+            "html",
         ] {
+            let format = FormatName::of_extension(end);
             assert_eq!(named(&format!("run.{end}")), (format, false));
             assert_eq!(named(&format!("run.{end}.gz")), (format, true));
         }
-        assert_eq!(NamedOutput::new(None).format, FormatName::Chrome);
+        assert_eq!(NamedOutput::new(None).format, json);
     }
 }

@@ -29,20 +29,14 @@ pub use crate::answers::check::unmet_text;
 pub use crate::answers::generate::generated_text;
 pub use crate::answers::summary::{state_text, summary_json, summary_text};
 use crate::answers::{check, diff, generate, info, summary};
-pub use crate::cli::{Arguments, FormatName, Generated};
+pub use crate::cli::{Arguments, Generated};
 pub use crate::figures::expect::Expectation;
-use crate::formats::chrome::Chrome;
-use crate::formats::page::Page;
-use crate::formats::perfetto::Perfetto;
-use crate::formats::seed::Seed;
-use crate::formats::table::{Csv, JsonLines};
+pub use crate::formats::FormatName;
 pub use crate::input::captures::Captures;
 use crate::input::filter::Filter;
-use crate::input::format::FollowedFormat;
 pub use crate::input::option_values::{DurationNs, byte_count};
-use crate::input::outcome::Outcome;
 pub use crate::input::selection::Selection;
-use crate::input::{conversion, files, follow, open, wait};
+use crate::input::{files, open, wait};
 use crate::output::console::say;
 use crate::output::file::Output;
 use crate::output::signals;
@@ -119,7 +113,7 @@ pub fn write_page(
     selection: &Selection,
     page: impl io::Write,
 ) -> io::Result<()> {
-    conversion::write_selected(captures, selection, Page::new(page)).map(drop)
+    formats::write_page(captures, selection, page)
 }
 
 /// Answers the question that the command line asks, or converts.
@@ -159,61 +153,20 @@ fn convert(
     stop: Option<&AtomicBool>,
 ) -> anyhow::Result<()> {
     let mut output = Output::create(arguments.output.as_deref(), arguments.output_options())?;
-    let outcomes = write(arguments, &mut captures, &mut filter, &mut output, stop)
-        .with_context(|| format!("cannot write {}", output.name()))?;
+    let outcomes = formats::write(
+        arguments.format(),
+        arguments.extras,
+        &mut captures,
+        &mut filter,
+        &mut output,
+        stop,
+    )
+    .with_context(|| format!("cannot write {}", output.name()))?;
     output.commit()?;
     for line in words::conversion_lines(&captures, &outcomes) {
         say(&line);
     }
     Ok(())
-}
-
-fn write(
-    arguments: &Arguments,
-    captures: &mut Captures,
-    filter: &mut Filter,
-    output: &mut Output,
-    stop: Option<&AtomicBool>,
-) -> io::Result<Vec<Outcome>> {
-    let quiet = output.is_terminal();
-    let extras = arguments.extras;
-    match arguments.format() {
-        FormatName::Chrome if stop.is_some() => {
-            let writer = Chrome::following(captures, extras, output);
-            follow_or_write(stop, captures, filter, writer, quiet)
-        }
-        FormatName::Chrome => {
-            let writer = Chrome::new(captures, extras, output);
-            follow_or_write(stop, captures, filter, writer, quiet)
-        }
-        FormatName::Perfetto => {
-            let writer = Perfetto::new(captures, extras, output)?;
-            follow_or_write(stop, captures, filter, writer, quiet)
-        }
-        FormatName::Jsonl => follow_or_write(stop, captures, filter, JsonLines::new(output), quiet),
-        FormatName::Csv => follow_or_write(stop, captures, filter, Csv::new(output)?, quiet),
-        FormatName::Html => {
-            let writer = Page::new(output);
-            conversion::write_all(captures, filter, writer, quiet)
-        }
-        FormatName::Seed => {
-            let writer = Seed::new(&captures[0], output)?;
-            conversion::write_all(captures, filter, writer, quiet)
-        }
-    }
-}
-
-fn follow_or_write(
-    stop: Option<&AtomicBool>,
-    captures: &mut Captures,
-    filter: &mut Filter,
-    writer: impl FollowedFormat,
-    quiet: bool,
-) -> io::Result<Vec<Outcome>> {
-    match stop {
-        Some(stop) => follow::follow(captures, filter, writer, stop),
-        None => conversion::write_all(captures, filter, writer, quiet),
-    }
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {

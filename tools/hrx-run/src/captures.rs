@@ -66,10 +66,8 @@ pub fn is_live(path: &Path) -> bool {
 /// What is known of a capture, and read in little time however large it is.
 pub fn progress(path: &Path) -> Option<Progress> {
     let trace = Trace::open_for_newest(path).ok()?;
-    let newest = Reading {
-        since_ns: trace.latest_ns(),
-        ..Reading::default()
-    };
+    let mut newest = Reading::default();
+    newest.since_ns = trace.latest_ns();
     let report = trace.read(newest).finish();
     Some(Progress {
         claimed: report.account.claimed,

@@ -87,7 +87,8 @@ fn descendants(captures: &[PathBuf], program: &Program) -> Option<String> {
         let end = match trace.ending() {
             CaptureEnding::Live => "still running",
             CaptureEnding::WriterDied => "end not seen",
-            CaptureEnding::Finished => continue,
+            // Of an ending that this version does not know, there is nothing to say.
+            _ => continue,
         };
         if !own {
             named.push(format!("process {process} {end}"));

@@ -40,7 +40,7 @@ fn rank(ending: Ending) -> u8 {
     match ending {
         Ending::WriterDied => 0,
         Ending::Live => 1,
-        Ending::Finished => 2,
+        _ => 2,
     }
 }
 

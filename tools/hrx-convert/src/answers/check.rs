@@ -131,7 +131,7 @@ fn verdict(name: &impl Display, report: &Report) -> (String, u8) {
     let (verdict, code) = match (damaged, report.ending) {
         (true, _) => ("damaged", DAMAGED),
         (false, Ending::WriterDied) => ("intact", WRITER_DIED),
-        (false, Ending::Finished | Ending::Live) => ("intact", 0),
+        (false, _) => ("intact", 0),
     };
     let mut line = format!(
         "{name}: {verdict}, {}: {} (host-observed)",

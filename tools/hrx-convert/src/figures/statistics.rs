@@ -285,20 +285,14 @@ mod tests {
     use crate::figures::groups::{GROUPS_MAX, LANES_MAX};
 
     fn event(lane: u32, label_id: u32, duration_ns: u64) -> Event {
-        Event {
-            ring: 0,
-            sequence: 1,
-            start_ns: 1_000,
-            duration_ns,
-            copied_bytes: 0,
-            correlation_id: 0,
-            lane,
-            label_id,
-            thread_id: 1,
-            status: 0,
-            failed: false,
-            saturated: false,
-        }
+        let mut event = Event::default();
+        event.sequence = 1;
+        event.start_ns = 1_000;
+        event.duration_ns = duration_ns;
+        event.lane = lane;
+        event.label_id = label_id;
+        event.thread_id = 1;
+        event
     }
 
     /// Four quantiles and the histogram.

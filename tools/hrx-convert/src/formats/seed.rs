@@ -1,5 +1,5 @@
-//! The document of the in-memory tracer, byte for byte. It has no place for open regions, labels or losses other than overwritten events, nor for
-//! a second capture.
+//! The document of the in-memory tracer, byte for byte. It has no place for labels, open regions, a second capture, or losses other than
+//! overwritten events.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use crate::input::captures::{Capture, Captures};
 use crate::input::format::Format;
 use crate::input::outcome::Outcome;
 
-/// Writes one capture as the seed's document.
+/// Writes one capture as that document.
 pub struct Seed<Sink> {
     document: Document<Sink>,
 }

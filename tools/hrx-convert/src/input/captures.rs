@@ -60,20 +60,17 @@ impl Capture {
 
     /// How to read it as one of `count` captures, from `since_ns` on the common timeline.
     pub fn reading(&self, since_ns: u64, count: usize) -> Reading {
-        let usual = Reading::default();
-        Reading {
-            since_ns: since_ns.saturating_sub(self.shift_ns),
-            chunk_bytes: usual.chunk_bytes.min(CHUNKS_BYTES / count as u64),
-        }
+        let mut reading = Reading::default();
+        reading.since_ns = since_ns.saturating_sub(self.shift_ns);
+        reading.chunk_bytes = reading.chunk_bytes.min(CHUNKS_BYTES / count as u64);
+        reading
     }
 
     /// The event, on the common timeline.
     #[inline]
-    pub fn shifted(&self, event: Event) -> Event {
-        Event {
-            start_ns: event.start_ns.saturating_add(self.shift_ns),
-            ..event
-        }
+    pub fn shifted(&self, mut event: Event) -> Event {
+        event.start_ns = event.start_ns.saturating_add(self.shift_ns);
+        event
     }
 
     /// The report, on the common timeline.

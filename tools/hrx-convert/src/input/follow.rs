@@ -38,7 +38,7 @@ pub fn follow(
         .iter()
         .map(|capture| {
             let reading = capture.reading(filter.since_ns(), count);
-            let follower = Follower::new(&capture.trace, reading);
+            let follower = Follower::new(capture.trace.clone(), reading);
             (follower, Sieve::default())
         })
         .collect();
@@ -49,7 +49,7 @@ pub fn follow(
         let mut fullest = 0.0f64;
         for (capture, (follower, sieve)) in captures.iter().zip(&mut followed) {
             let mut seen = 0u64;
-            while let Some(event) = follower.next(&capture.trace) {
+            for event in follower.by_ref() {
                 sieve.pass(filter, &mut format, capture, &capture.shifted(event))?;
                 seen += 1;
             }
@@ -58,25 +58,26 @@ pub fn follow(
         if fullest > 0.0 {
             format.flush()?;
         }
-        let live = captures
+        let live = followed
             .iter()
-            .any(|capture| capture.trace.ending() == Ending::Live);
+            .any(|(follower, _)| follower.trace().ending() == Ending::Live);
         if stop.load(Ordering::Relaxed) || !live {
             break;
         }
         pause = next_pause(pause, fullest);
         sleep(pause);
-        for (capture, (follower, _)) in captures.iter_mut().zip(&mut followed) {
-            follower.advance(&mut capture.trace);
+        for (follower, _) in &mut followed {
+            follower.advance();
         }
     }
     let mut outcomes = Vec::with_capacity(count);
     for (capture, (mut follower, mut sieve)) in captures.iter_mut().zip(followed) {
-        follower.conclude(&mut capture.trace);
-        while let Some(event) = follower.next(&capture.trace) {
+        follower.conclude();
+        for event in follower.by_ref() {
             sieve.pass(filter, &mut format, capture, &capture.shifted(event))?;
         }
-        let report = capture.shifted_report(follower.finish(&capture.trace));
+        let report = capture.shifted_report(follower.report());
+        capture.trace = follower.into_trace();
         outcomes.push(sieve.outcome(filter, capture, report));
     }
     format.finish(captures, &outcomes)?;

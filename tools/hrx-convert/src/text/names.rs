@@ -61,11 +61,6 @@ impl Names {
     }
 }
 
-/// Appends the name unchanged.
-pub fn plain(capture: &Capture, label_id: u32, line: &mut Vec<u8>) {
-    line.extend_from_slice(name_of(&capture.trace, label_id).as_bytes());
-}
-
 /// The name of a lane.
 pub fn lane_name(lane: u32) -> String {
     match LANE_NAMES.get(lane as usize) {
@@ -87,6 +82,11 @@ mod tests {
     use super::*;
     use crate::input::captures::Captures;
     use hrx_trace_tests::capture::Capture as Made;
+
+    /// Appends the name unchanged.
+    fn plain(capture: &Capture, label_id: u32, line: &mut Vec<u8>) {
+        line.extend_from_slice(name_of(&capture.trace, label_id).as_bytes());
+    }
 
     /// There are more labels than places in the cache, so they have to make room for each other.
     #[test]

@@ -14,6 +14,7 @@ pub fn ending_text(ending: Ending) -> &'static str {
         Ending::Live => "still recording when it was read",
         Ending::Finished => "finished by its writer",
         Ending::WriterDied => "the writer died; this is the last moment known",
+        _ => "ended in a way this version does not know",
     }
 }
 
@@ -23,6 +24,7 @@ pub fn ending_words(ending: Ending) -> &'static str {
         Ending::Live => "still recording",
         Ending::Finished => "finished",
         Ending::WriterDied => "the writer died",
+        _ => "ended in a way this version does not know",
     }
 }
 

@@ -15,10 +15,10 @@ use hrx_trace_reader::Event;
 
 use crate::answers::diff::difference::{Difference, FiguresByName, by_name};
 use crate::answers::diff::percentile::Percentile;
-use crate::cli::{Arguments, FormatName};
+use crate::cli::Arguments;
 use crate::figures::groups::label_key_name;
 use crate::figures::statistics::{Query, Statistics};
-use crate::formats::page;
+use crate::formats::DifferencePage;
 use crate::input::captures::{Capture, Captures};
 use crate::input::conversion::write_all;
 use crate::input::filter::Filter;
@@ -45,10 +45,10 @@ pub fn answer(
     );
     let path = arguments.output.as_deref();
     let colour = wants_colour(path);
-    let rendering = match (arguments.json, arguments.format()) {
+    let rendering = match (arguments.json, arguments.format().difference_page()) {
         (true, _) => Rendering::Json,
-        (false, FormatName::Html) => Rendering::Html,
-        (false, _) => Rendering::Text { colour },
+        (false, Some(page)) => Rendering::Page(page),
+        (false, None) => Rendering::Text { colour },
     };
     let mut output = Output::create(path, arguments.output_options())?;
     let diff = Diff::new(rendering, &mut output);
@@ -58,11 +58,11 @@ pub fn answer(
 }
 
 /// How a difference is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum Rendering {
     Text { colour: bool },
     Json,
-    Html,
+    Page(DifferencePage),
 }
 
 /// Compares two captures.
@@ -118,8 +118,8 @@ impl<Sink: Write> Format for Diff<Sink> {
                 serde_json::to_writer_pretty(&mut self.sink, &difference)?;
                 self.sink.write_all(b"\n")?;
             }
-            Rendering::Html => {
-                page::write_difference(&mut self.sink, &serde_json::to_string(&difference)?)?;
+            Rendering::Page(write) => {
+                write(&mut self.sink, &serde_json::to_string(&difference)?)?;
             }
             Rendering::Text { colour } => {
                 let mut text = text::text(&difference);

@@ -23,7 +23,7 @@ pub fn head(lines: &mut Lines, digest: &Digest) {
     let ended = ended.map_or(String::new(), |ended| format!(" at {ended}"));
     let style = match facts.ending {
         Ending::WriterDied => BAD,
-        Ending::Finished | Ending::Live => GOOD,
+        _ => GOOD,
     };
     lines.wrapped(
         style.bold(),

@@ -1,10 +1,35 @@
-//! Which process, of which boot, in which PID namespace: what makes a process id mean something (proc(5)).
+//! Linux: holes by SEEK_DATA, CLOCK_MONOTONIC, and processes by proc(5).
+//!
+//! A process id means something only within one boot and one PID namespace, so both are asked for as well.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::linux::fs::MetadataExt;
 
-/// The kernel's random id of this boot. None if /proc does not tell.
+use rustix::fs::{SeekFrom, seek};
+use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
+
+/// The first offset from `offset` on, at most `end`, where `file` may hold anything but zeroes; `offset` itself if the file system does not know.
+/// Moves the file's cursor.
+pub(crate) fn next_data(file: &File, offset: u64, end: u64) -> u64 {
+    match seek(file, SeekFrom::Data(offset)) {
+        Ok(data) => data.min(end),
+        Err(Errno::NXIO) => end,
+        Err(_) => offset,
+    }
+}
+
+/// CLOCK_MONOTONIC, which captures are timed by, in nanoseconds.
+pub(crate) fn monotonic_ns() -> Option<u64> {
+    let now = clock_gettime(ClockId::Monotonic);
+    u64::try_from(now.tv_sec)
+        .ok()?
+        .checked_mul(1_000_000_000)?
+        .checked_add(u64::try_from(now.tv_nsec).ok()?)
+}
+
+/// The kernel's random id of this boot. None if /proc does not say.
 #[must_use]
 pub fn boot_id() -> Option<[u8; 16]> {
     parse_boot_id(&fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?)
@@ -19,17 +44,17 @@ fn parse_boot_id(text: &str) -> Option<[u8; 16]> {
     Some(u128::from_str_radix(&digits, 16).ok()?.to_be_bytes())
 }
 
-/// The inode of this process's PID namespace. None if /proc does not tell, or is another namespace's: there, a process id is somebody else's.
+/// The inode of this process's PID namespace. None if /proc does not say, or shows another namespace, where a process id means another process.
 #[must_use]
 pub fn pid_namespace() -> Option<u64> {
     let own_id = fs::read_link("/proc/self").ok()?;
     if own_id.to_str()? != std::process::id().to_string() {
         return None;
     }
-    Some(fs::metadata("/proc/self/ns/pid").ok()?.ino())
+    Some(fs::metadata("/proc/self/ns/pid").ok()?.st_ino())
 }
 
-/// Whether process `process_id` is the one that started at `start_ticks` (0: unknown), and runs. None: we are not told.
+/// Whether process `process_id` runs and is the one that started at `start_ticks` (0: unknown). None if /proc cannot be read.
 pub(crate) fn process_runs(process_id: u32, start_ticks: u64) -> Option<bool> {
     match fs::read_to_string(format!("/proc/{process_id}/stat")) {
         Ok(stat) => {
@@ -41,7 +66,15 @@ pub(crate) fn process_runs(process_id: u32, start_ticks: u64) -> Option<bool> {
     }
 }
 
-/// What proc(5) says of a process in /proc/pid/stat.
+/// When the process started, in clock ticks since boot. With its id, this names one process of a boot. None if /proc does not say. Means nothing
+/// where [`pid_namespace`] is unknown.
+#[must_use]
+pub fn start_ticks(process_id: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{process_id}/stat")).ok()?;
+    Some(Stat::parse(&stat)?.start_ticks)
+}
+
+/// The fields of /proc/pid/stat that matter here, numbered as in proc(5).
 #[derive(Debug, PartialEq, Eq)]
 struct Stat {
     /// Field 3.
@@ -53,7 +86,7 @@ struct Stat {
 }
 
 impl Stat {
-    /// The program's name in field 2 may hold anything, parentheses included, so the fields are counted from behind its last one.
+    /// Field 2, the program's name, may contain anything, parentheses included, so the fields are counted from its last parenthesis.
     fn parse(stat: &str) -> Option<Self> {
         let (_, from_state) = stat.rsplit_once(')')?;
         let mut fields = from_state.split_ascii_whitespace();
@@ -64,18 +97,10 @@ impl Stat {
         })
     }
 
-    /// A zombie with more than one thread is a process whose main thread alone has ended.
+    /// A zombie with more than one thread is a process of which only the main thread has ended.
     fn runs(&self) -> bool {
         !matches!(self.state, 'Z' | 'X' | 'x') || self.threads > 1
     }
-}
-
-/// When the process started, in clock ticks since boot; with its id, it names one process of a boot. None if /proc does not tell. It means
-/// something only where [`pid_namespace`] is known.
-#[must_use]
-pub fn start_ticks(process_id: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{process_id}/stat")).ok()?;
-    Some(Stat::parse(&stat)?.start_ticks)
 }
 
 #[cfg(test)]

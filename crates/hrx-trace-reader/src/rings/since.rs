@@ -1,30 +1,30 @@
-//! Where in a ring the reading begins if only what completed from a moment on is wanted, without reading what lies before.
+//! Where in a ring to begin, if only what completed since a moment is wanted: found without reading what lies before it.
 //!
-//! Tickets are nearly in the order of completion: a record's ticket is taken after its region has ended, never before. So if each of a whole
-//! [`RUN`] of tickets had ended [`HANDED_IN_WITHIN_NS`] before the moment, every earlier ticket belongs to a region that had ended before it,
-//! unless the program handed in all records of that run later than this after their ends. The last such run is found by halving: sixteen runs are read
-//! of a ring of millions. A run without a believable record proves nothing; but of a hole in the file, the run behind it is asked.
+//! Tickets are nearly in order of completion: a record's ticket is taken after its region has ended. So if every record of a whole [`RUN`] of tickets
+//! ended more than [`RECORDED_WITHIN_NS`] before the moment, all earlier tickets belong to regions that had ended before it too, unless the program
+//! took longer than this to record all of that run. The last such run is found by halving, which reads sixteen runs of a ring of millions.
+//! A run without a record that verifies proves nothing. Where a run lies in a hole of the file, the run after the hole is looked at instead.
 
 use bytemuck::Zeroable;
 use hrx_trace_format::Record;
 use hrx_trace_format::record::slot_of;
 
-use crate::ring::Place;
+use crate::rings::ring::Ring;
 use crate::source::Source;
 
 /// Tickets that are judged together.
 const RUN: u64 = 1024;
-/// How long after its end a region's record may be handed in: programs that collect regions and record them together have this much time.
-pub(crate) const HANDED_IN_WITHIN_NS: u64 = 1_000_000_000;
+/// How long after its end a region may be recorded: a program that collects regions and records them together has this much time.
+const RECORDED_WITHIN_NS: u64 = 1_000_000_000;
 
-/// The first ticket that has to be read so that no event that ended at `since_ns` or later is missed.
-pub(crate) fn first_ticket(source: &Source, place: &Place, claimed: u64, since_ns: u64) -> u64 {
-    let oldest = claimed.saturating_sub(place.capacity).saturating_add(1);
-    let Some(ended_before_ns @ 1..) = since_ns.checked_sub(HANDED_IN_WITHIN_NS) else {
+/// The first ticket to read, so that no event that ended at `since_ns` or later is missed.
+pub(crate) fn first_ticket(source: &Source, ring: &Ring, claimed: u64, since_ns: u64) -> u64 {
+    let oldest = claimed.saturating_sub(ring.capacity).saturating_add(1);
+    let Some(ended_before_ns @ 1..) = since_ns.checked_sub(RECORDED_WITHIN_NS) else {
         return oldest;
     };
     let first_of = |run: u64| oldest.saturating_add(run.saturating_mul(RUN));
-    // All runs before `low` had ended; of those from `high` on nothing is known.
+    // All runs before `low` had ended. Nothing is known of those from `high` on.
     let mut low = 0u64;
     let mut high = claimed
         .saturating_add(1)
@@ -32,14 +32,14 @@ pub(crate) fn first_ticket(source: &Source, place: &Place, claimed: u64, since_n
         .div_ceil(RUN);
     while low < high {
         let middle = low.midpoint(high);
-        let run = behind_hole(source, place, first_of(middle), claimed)
+        let run = after_hole(source, ring, first_of(middle), claimed)
             .map(|ticket| ticket.saturating_sub(oldest).div_euclid(RUN))
             .filter(|run| *run < high);
         let ended = run.is_some_and(|run| {
             let last = first_of(run.saturating_add(1))
                 .saturating_sub(1)
                 .min(claimed);
-            latest_end_ns(source, place, first_of(run), last)
+            latest_end_ns(source, ring, first_of(run), last)
                 .is_some_and(|end_ns| end_ns < ended_before_ns)
         });
         match run {
@@ -50,48 +50,48 @@ pub(crate) fn first_ticket(source: &Source, place: &Place, claimed: u64, since_n
     first_of(low).min(claimed.saturating_add(1))
 }
 
-/// The first ticket from `ticket` on whose slot is in no hole of the file.
-fn behind_hole(source: &Source, place: &Place, ticket: u64, claimed: u64) -> Option<u64> {
+/// The first ticket from `ticket` on whose slot lies in no hole of the file.
+fn after_hole(source: &Source, ring: &Ring, ticket: u64, claimed: u64) -> Option<u64> {
     let mut ticket = ticket;
-    // To the ring's end, and from its beginning.
+    // Up to the ring's end, then from its start.
     for _ in 0..2 {
-        let slot = slot_of(ticket, place.capacity)?;
-        let data = place.next_data(source, slot, place.capacity);
+        let slot = slot_of(ticket, ring.capacity)?;
+        let data = ring.next_data(source, slot, ring.capacity);
         ticket = ticket.saturating_add(data.saturating_sub(slot));
         if ticket > claimed {
             return None;
         }
-        if data < place.capacity {
+        if data < ring.capacity {
             return Some(ticket);
         }
     }
     None
 }
 
-/// The latest end among the newest run of tickets.
-pub(crate) fn latest_of_newest_ns(source: &Source, place: &Place, claimed: u64) -> Option<u64> {
+/// The latest end within the newest run of tickets.
+pub(crate) fn latest_of_newest_ns(source: &Source, ring: &Ring, claimed: u64) -> Option<u64> {
     let oldest = claimed
-        .saturating_sub(place.capacity.min(RUN))
+        .saturating_sub(ring.capacity.min(RUN))
         .saturating_add(1);
-    latest_end_ns(source, place, oldest, claimed)
+    latest_end_ns(source, ring, oldest, claimed)
 }
 
-/// The latest end among the tickets from `first` to `last`, at most [`RUN`]. None: none of their records can be believed.
-fn latest_end_ns(source: &Source, place: &Place, first: u64, last: u64) -> Option<u64> {
+/// The latest end of the tickets from `first` to `last`, at most [`RUN`] of them. None: none of their records verifies.
+fn latest_end_ns(source: &Source, ring: &Ring, first: u64, last: u64) -> Option<u64> {
     let mut latest = None;
     let mut records = [Record::zeroed(); RUN as usize];
     let mut next = first;
     while next <= last {
-        let slot = slot_of(next, place.capacity)?;
+        let slot = slot_of(next, ring.capacity)?;
         let count = last
             .saturating_sub(next)
             .saturating_add(1)
-            .min(place.capacity.saturating_sub(slot))
+            .min(ring.capacity.saturating_sub(slot))
             .min(RUN);
         let records = records.get_mut(..count as usize)?;
-        place.read(source, slot, records);
-        for (sequence, record) in (next..).zip(records.iter()) {
-            if record.sequence == sequence && place.verifies(record) {
+        ring.read(source, slot, records);
+        for (ticket, record) in (next..).zip(records.iter()) {
+            if ring.is_record_of(record, ticket) {
                 latest = latest.max(Some(record.end_ns()));
             }
         }
@@ -102,8 +102,11 @@ fn latest_end_ns(source: &Source, place: &Place, first: u64, last: u64) -> Optio
 
 #[cfg(test)]
 mod tests {
+    use crate::event::Event;
+    use crate::reading::Reading;
+    use crate::report::Report;
     use crate::testing::{Image, region};
-    use crate::{Event, Reading, Report, Trace};
+    use crate::trace::Trace;
     use hrx_trace_format::header::STATE_RECORDING;
     use hrx_trace_format::record::slot_of;
     use hrx_trace_format::{Area, Checksum, Record};
@@ -123,8 +126,8 @@ mod tests {
         (all, report)
     }
 
-    /// A ring that wrapped, ten events a millisecond, and a straggler now and then.
-    fn made(capacity: u64, claimed: u64) -> Image {
+    /// A ring that wrapped: ten events a millisecond, and one in a hundred recorded late.
+    fn ring_with_stragglers(capacity: u64, claimed: u64) -> Image {
         let mut image = Image::new(capacity, 1);
         for i in 1..=claimed {
             let late_ns = if i % 100 == 7 { SECOND / 2 } else { 0 };
@@ -136,7 +139,7 @@ mod tests {
     #[test]
     fn no_event_since_then_is_missed_and_most_before_are_not_read() {
         for (capacity, claimed) in [(50_000, 70_007), (60_000, 59_000), (1_500, 30_000)] {
-            let trace = made(capacity, claimed).trace();
+            let trace = ring_with_stragglers(capacity, claimed).trace();
             let all: Vec<Event> = trace.events().collect();
             for since_ns in [
                 0,
@@ -157,7 +160,7 @@ mod tests {
                     report.account.recovered + report.account.not_read,
                     claimed.min(capacity)
                 );
-                // Two seconds' worth: a run and the time that records have to be handed in.
+                // Two seconds' worth: a run, and the time within which events are recorded.
                 let before = events.len() - wanted(&events).len();
                 assert!(
                     since_ns == u64::MAX || before <= 2 * 10_000 + 2048,
@@ -167,7 +170,7 @@ mod tests {
         }
     }
 
-    /// A file of which only the newest records are there, as a sparse one: its holes are not read, whatever is asked for.
+    /// A sparse file that holds only the newest records: its holes are never read.
     #[test]
     fn holes_are_passed_over() {
         let (capacity, claimed, there) = (4_000_000, 7_000_000, 30_000);
@@ -197,7 +200,7 @@ mod tests {
         let (events, report) = since(&trace, end_ns - SECOND);
         assert!((10_000..22_000).contains(&events.len()), "{}", events.len());
         assert_eq!((report.account.claimed, report.account.torn), (claimed, 0));
-        // Everything: the holes are torn, and counted without being read.
+        // From the start: the holes are torn, and counted without being read.
         let (events, report) = since(&Trace::open(&path).unwrap(), 0);
         assert_eq!(
             (events.len() as u64, report.account.torn),
@@ -205,10 +208,9 @@ mod tests {
         );
     }
 
-    /// What is torn proves nothing.
     #[test]
     fn torn_runs_are_not_passed_over() {
-        let mut image = made(20_000, 20_000);
+        let mut image = ring_with_stragglers(20_000, 20_000);
         for sequence in 1..=20_000 {
             image.tear(0, sequence);
         }
@@ -222,7 +224,7 @@ mod tests {
     #[test]
     fn the_latest_moment_is_that_of_the_newest() {
         assert_eq!(Image::new(4, 1).trace().latest_ns(), 0);
-        let mut image = made(1_500, 30_000);
+        let mut image = ring_with_stragglers(1_500, 30_000);
         assert_eq!(image.trace().latest_ns(), 3 * SECOND);
         image.finish(4 * SECOND);
         assert_eq!(image.trace().latest_ns(), 4 * SECOND);

@@ -7,9 +7,9 @@ use std::sync::{Mutex, PoisonError};
 use hrx_trace_format::{Checksum, label};
 
 use crate::event::Label;
-use crate::mapping::Lines;
+use crate::memory::Lines;
 
-/// The label table, and what is in it already.
+/// The label table, and the labels in it.
 #[derive(Debug)]
 pub struct Labels {
     table: Lines,
@@ -24,7 +24,7 @@ struct Interned {
 }
 
 impl Labels {
-    /// An empty table on `table`'s lines, each a block.
+    /// An empty table. Each of the lines of `table` is a block; `salt` is the table's area salt.
     pub fn new(table: Lines, salt: u32) -> Self {
         Self {
             table,
@@ -33,9 +33,9 @@ impl Labels {
         }
     }
 
-    /// The label of `name`; None if there is no room for it, or it is longer than [`label::TEXT_BYTES_MAX`].
+    /// The label of `name`. None if there is no room for it, or if it is longer than [`label::TEXT_BYTES_MAX`].
     pub fn intern(&self, name: &str, checksum: &Checksum) -> Option<Label> {
-        // A thread that panicked here left the map as it was: every step below is complete or not begun.
+        // A thread that panicked while it held the lock left the map usable: the map is changed last, when nothing can fail any more.
         let mut interned = self.interned.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(label) = interned.labels.get(name) {
             return Some(*label);
