@@ -69,6 +69,7 @@ mod site;
 
 mod error;
 mod event;
+mod moment;
 mod nanoseconds;
 mod thread;
 
@@ -81,6 +82,7 @@ pub use self::tracer::Tracer;
 pub use self::{
     error::{Error, Result},
     event::{Event, Label, lane},
+    moment::Moment,
     options::Options,
     recorder::Recorder,
     region::{Destination, Region},
