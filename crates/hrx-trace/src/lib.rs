@@ -52,6 +52,9 @@ compile_error!(
 #[cfg(feature = "tracer")]
 mod tracer;
 
+#[cfg(feature = "tracer")]
+mod running;
+
 mod creation;
 mod options;
 mod writer;
