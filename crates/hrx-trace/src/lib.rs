@@ -52,6 +52,9 @@ compile_error!(
 #[cfg(feature = "tracer")]
 mod tracer;
 
+#[cfg(feature = "tracer")]
+mod running;
+
 mod creation;
 mod options;
 mod writer;
@@ -69,6 +72,7 @@ mod site;
 
 mod error;
 mod event;
+mod moment;
 mod nanoseconds;
 mod thread;
 
@@ -81,6 +85,7 @@ pub use self::tracer::Tracer;
 pub use self::{
     error::{Error, Result},
     event::{Event, Label, lane},
+    moment::Moment,
     options::Options,
     recorder::Recorder,
     region::{Destination, Region},
