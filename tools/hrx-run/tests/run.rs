@@ -355,8 +355,16 @@ fn a_hang_is_noticed_once() {
 
 #[test]
 fn a_program_that_records_is_not_stuck() {
-    let steps = ["every=20"];
-    let child = command(&["--summary", "never", "--stuck", "2s"], &steps)
+    let folder = folder();
+    let options = [
+        "-o",
+        text(folder.path()),
+        "--summary",
+        "never",
+        "--stuck",
+        "2s",
+    ];
+    let child = command(&options, &["every=20"])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()

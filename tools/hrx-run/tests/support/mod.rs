@@ -12,6 +12,10 @@ use std::time::{Duration, Instant};
 /// The command.
 pub const HRX_RUN: &str = env!("CARGO_BIN_EXE_hrx-run");
 
+/// hrx-run says nothing, and has a folder that may stay if it is killed.
+pub const SILENT: [&str; 5] = ["--summary", "never", "-o", FOLDER, "--"];
+const FOLDER: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/hrx-run");
+
 /// What nothing takes that is not broken.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -29,7 +33,7 @@ impl Way {
             Self::Plain => Command::new(program),
             Self::Run => {
                 let mut command = hrx_run();
-                command.args(["--summary", "never", "--"]).arg(program);
+                command.args(SILENT).arg(program);
                 command
             }
         }
