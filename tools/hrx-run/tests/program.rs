@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use support::{HRX_RUN, Way, both_ways, hrx_run, stderr, stdout, until};
+use support::ways::{HRX_RUN, Way, both_ways, hrx_run, stderr, stdout, until};
 
 fn shell(way: Way, script: &str) -> Command {
     let mut command = way.command("sh");

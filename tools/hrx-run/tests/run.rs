@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 
 use hrx_trace_tests::programs::PROGRAMS;
 use rustix::process::{Pid, Signal, kill_process};
-use support::{hrx_run, stderr, stdout, until};
+use support::ways::{hrx_run, stderr, stdout, until};
 use tempfile::TempDir;
 
 /// hrx-run with these options, and a recorder that does these steps.
@@ -501,7 +501,7 @@ fn a_death_by_the_out_of_memory_killer() {
     let limited = fs::write(group.join("memory.limit_in_bytes"), "67108864");
     let script = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", group.display());
     let output = Command::new("sh")
-        .args(["-c", &script, "sh", support::HRX_RUN, "--"])
+        .args(["-c", &script, "sh", support::ways::HRX_RUN, "--"])
         .args(["python3", "-c", "bytes = bytearray(1 << 30)"])
         .env_remove("HRX_TRACE_DIR")
         .output();

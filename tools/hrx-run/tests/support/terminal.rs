@@ -8,7 +8,7 @@ use pty_process::Size;
 use pty_process::blocking::{Command, Pty, open};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::{HRX_RUN, PATIENCE, SILENT, Way};
+use super::ways::{HRX_RUN, PATIENCE, SILENT, Way};
 
 /// What the shell shows when it is ready.
 const PROMPT: &str = "bash> ";
