@@ -30,7 +30,7 @@
 //!
 //! | call | what it may do |
 //! |---|---|
-//! | [`Recorder::record`], [`Recorder::begin`], [`Region::finish`] | no lock, no allocation, no system call (except gettid on a thread's first), no panic, no failure |
+//! | [`Recorder::record`], [`Recorder::now`], [`Recorder::record_between`], [`Recorder::begin`], [`Region::finish`] | no lock, no allocation, no system call (except gettid on a thread's first), no panic, no failure |
 //! | [`Recorder::label`] | a lock, an allocation: intern once |
 //! | [`Recorder::create`], [`Recorder::sync`] | system calls, errors |
 //!

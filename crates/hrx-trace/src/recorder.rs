@@ -1,5 +1,7 @@
 //! The hot path. It takes no lock, allocates nothing, makes no system call, and cannot fail, block or panic.
 //!
+//! `record_between` spares the conversion of std's times, `begin` and `finish` read the clock themselves, by one call each: see `moment`.
+//!
 //! What a `record` does, in order: the thread (a thread-local load), the gate (a load), the caller's times to nanoseconds, and then, in [`Ring::write_to`],
 //! most of the checksum, a ticket (one read-modify-write), the rest of the checksum, a look at the slot, nine stores to its one cache line.
 //! `hrx-bench record` in the project's sources measures it.

@@ -1,5 +1,7 @@
 //! A region that is running: the file shows it from `begin` to `finish`.
 
+use std::mem::ManuallyDrop;
+
 use hrx_trace_format::Record;
 
 use crate::event::Event;
@@ -87,15 +89,15 @@ impl<'a, To: Destination> Region<'a, To> {
     /// Records it as completed now.
     #[inline(always)]
     pub fn finish(self) {
-        self.complete(self.event);
-        std::mem::forget(self);
+        let region = ManuallyDrop::new(self);
+        region.complete(region.event);
     }
 
     /// Records it as failed now, with the caller's error code.
     #[inline(always)]
     pub fn fail(self, status: u32) {
-        self.complete(self.event.failed(true).status(status));
-        std::mem::forget(self);
+        let region = ManuallyDrop::new(self);
+        region.complete(region.event.failed(true).status(status));
     }
 
     /// Writes its record, then clears its open slot, so that the region is in the file at every instant.

@@ -124,6 +124,8 @@ impl Tracer {
 
     /// Finishes the capture and reads it back from its file, which stays. None if no capture runs.
     ///
+    /// Waits for no thread, not even for one that is inside [`Tracer::record`]: the event of that one may or may not be in the trace.
+    ///
     /// If the file cannot be read back (its folder was deleted, or it was damaged), the trace lacks the events that are lost.
     pub fn finish(&self) -> Option<ExecutionTrace> {
         let mut past = self.lock();
@@ -146,6 +148,13 @@ impl Tracer {
     }
 
     /// Records a region that began at `start` and took `elapsed`. Does nothing if no capture runs, or if the region began before it.
+    ///
+    /// Costs 2 to 3 ns more than [`Recorder::record`]: each thread keeps a share of the capture that it recorded into last. The first call of a thread in a
+    /// capture fetches that share, in some 50 ns and without a lock; the very first of a thread also allocates. A thread that alternates between two tracers
+    /// fetches every time.
+    ///
+    /// A finished capture stays mapped as long as a thread keeps a share of it: until the thread's next call, of this or another tracer, or its end. It is
+    /// unmapped by the next start or finish after that, or when the tracer is dropped.
     #[inline]
     pub fn record(
         &self,
