@@ -150,8 +150,8 @@ impl Tracer {
     /// Records a region that began at `start` and took `elapsed`. Does nothing if no capture runs, or if the region began before it.
     ///
     /// Costs 2 to 3 ns more than [`Recorder::record`]: each thread keeps a share of the capture that it recorded into last. The first call of a thread in a
-    /// capture fetches that share, in some 50 ns and without a lock; the very first of a thread also allocates. A thread that alternates between two tracers
-    /// fetches every time.
+    /// capture fetches that share, without a lock; the very first of a thread also allocates. A thread that alternates between two tracers fetches every
+    /// time.
     ///
     /// A finished capture stays mapped as long as a thread keeps a share of it: until the thread's next call, of this or another tracer, or its end. It is
     /// unmapped by the next start or finish after that, or when the tracer is dropped.
