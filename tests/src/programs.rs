@@ -14,6 +14,8 @@ pub struct Programs {
     pub pipeline: PathBuf,
     /// The command that converts.
     pub convert: PathBuf,
+    /// A program that records and does what its arguments say.
+    pub recorder: PathBuf,
 }
 
 /// Built on first use.
@@ -22,7 +24,8 @@ pub static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .args(["build", "--quiet", "--message-format=json"])
         // The whole workspace, as `tests/run` builds it: other features would mean building everything again.
-        .args(["--workspace", "--example=pipeline", "--bin=hrx-convert"])
+        .args(["--workspace", "--example=pipeline"])
+        .args(["--bin=hrx-convert", "--bin=recorder"])
         .output()
         .expect("cargo runs");
     let complaint = String::from_utf8_lossy(&built.stderr);
@@ -39,5 +42,6 @@ pub static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| {
     Programs {
         pipeline: executables["pipeline"].clone(),
         convert: executables["hrx-convert"].clone(),
+        recorder: executables["recorder"].clone(),
     }
 });

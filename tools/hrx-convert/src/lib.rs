@@ -1,7 +1,8 @@
 //! `hrx-convert`: turns captures into what viewers, scripts and people read.
 //!
 //! The command is [`main`]. For other programs, [`Captures`] opens captures, [`Selection`] says which events to take, and [`summary_text`],
-//! [`summary_json`] and [`write_page`] answer what `--summary` and `-o report.html` do. [`run`] does what a command line asks for. Nothing else of this
+//! [`summary_json`] and [`write_page`] answer what `--summary` and `-o report.html` do; `hrx-run` also uses [`state_text`], [`unmet_text`],
+//! [`generated_text`] and the values of options. [`run`] does what a command line asks for. Nothing else of this
 //! crate is public.
 //!
 //! The wings, each using only those after it: `answers`, `cli`, `formats`, `tracks`, `figures`, `text`, `input`, `output`.
@@ -24,12 +25,16 @@ use anyhow::Context as _;
 use clap::CommandFactory;
 use hrx_trace_reader::Trace;
 
-pub use crate::answers::summary::{summary_json, summary_text};
+pub use crate::answers::check::unmet_text;
+pub use crate::answers::generate::generated_text;
+pub use crate::answers::summary::{state_text, summary_json, summary_text};
 use crate::answers::{check, diff, generate, info, summary};
-pub use crate::cli::Arguments;
+pub use crate::cli::{Arguments, Generated};
+pub use crate::figures::expect::Expectation;
 pub use crate::formats::FormatName;
 pub use crate::input::captures::Captures;
 use crate::input::filter::Filter;
+pub use crate::input::option_values::{DurationNs, byte_count};
 pub use crate::input::selection::Selection;
 use crate::input::{files, open, wait};
 use crate::output::console::say;

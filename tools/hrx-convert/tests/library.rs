@@ -5,7 +5,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hrx_convert::{Captures, Selection, summary_json, summary_text, write_page};
+use hrx_convert::{
+    Captures, Expectation, Selection, state_text, summary_json, summary_text, unmet_text,
+    write_page,
+};
 use hrx_trace_tests::capture::{Capture, region};
 
 /// Two captures of one boot, with events on two lanes.
@@ -65,6 +68,40 @@ fn it_returns_what_the_command_writes() {
         let mut page = Vec::new();
         write_page(&captures, &selection, &mut page).expect("a page");
         assert_eq!(page, with(&["--format", "html"]), "{options:?}");
+    }
+}
+
+#[test]
+fn the_state_is_the_beginning_of_the_summary() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [file, _] = captures(folder.path());
+    let everything = Selection::default();
+    let captures = Captures::open([file], &everything).expect("captures");
+    let state = state_text(&captures, &everything).expect("a state");
+    assert!(state.ends_with("RUNNING AT THE END\nnothing\n"), "{state}");
+    let summary = summary_text(&captures, &everything).expect("a summary");
+    let rest = summary.strip_prefix(&state).expect("its beginning");
+    assert!(rest.starts_with("\nLAST BEFORE THE END"), "{rest}");
+}
+
+#[test]
+fn unmet_expectations_are_those_of_the_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = captures(folder.path());
+    let everything = Selection::default();
+    let captures = Captures::open(files, &everything).expect("captures");
+    let expectation = |text: &str| text.parse::<Expectation>().expect("an expectation");
+    let expectations = ["count=64", "failed=1"].map(expectation);
+    let [met, unmet] = expectations.each_ref();
+    let text = |of: &[Expectation]| unmet_text(&captures, &everything, of).expect("memory");
+    assert_eq!(text(std::slice::from_ref(met)), "");
+    let lines = text(&[met.clone(), unmet.clone()]);
+    let expected =
+        |name: &str| format!("{name}: expected failed=1, found: failed is 0 (host-observed)\n");
+    let lines: Vec<&str> = lines.split_inclusive('\n').collect();
+    assert_eq!(lines.len(), 2);
+    for (line, name) in lines.iter().zip(["a.hrxt", "b.hrxt"]) {
+        assert!(line.ends_with(&expected(name)), "{line}");
     }
 }
 

@@ -9,7 +9,7 @@ use hrx_trace_reader::{Ending, Event, Report, Trace};
 use crate::figures::digest_builder::DigestBuilder;
 use crate::figures::expect::Expectation;
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::write_all;
+use crate::input::conversion::{write_all, write_selected};
 use crate::input::filter::Filter;
 use crate::input::format::Format;
 use crate::input::inspection::inspect;
@@ -49,11 +49,7 @@ pub fn answer_expecting(
 ) -> anyhow::Result<u8> {
     let mut filter = Filter::new(selection, captures)?;
     let mut unmet = String::new();
-    let check = ExpectationCheck {
-        digests: DigestBuilder::default(),
-        expectations,
-        unmet: &mut unmet,
-    };
+    let check = ExpectationCheck::new(expectations, &mut unmet);
     let outcomes = write_all(captures, &mut filter, check, false)?;
     let reports = captures
         .iter()
@@ -64,11 +60,36 @@ pub fn answer_expecting(
     Ok(if unmet.is_empty() { code } else { UNMET })
 }
 
+/// What `--check --expect` says of expectations that are not met by the selected events of a capture, a line each; nothing if all are met.
+///
+/// # Errors
+/// A temporary file cannot be written, or the selection has too many label patterns.
+pub fn unmet_text(
+    captures: &Captures,
+    selection: &Selection,
+    expectations: &[Expectation],
+) -> io::Result<String> {
+    let mut unmet = String::new();
+    let check = ExpectationCheck::new(expectations, &mut unmet);
+    write_selected(captures, selection, check)?;
+    Ok(unmet)
+}
+
 /// Checks each capture against the expectations.
 struct ExpectationCheck<'run> {
     digests: DigestBuilder,
     expectations: &'run [Expectation],
     unmet: &'run mut String,
+}
+
+impl<'run> ExpectationCheck<'run> {
+    fn new(expectations: &'run [Expectation], unmet: &'run mut String) -> Self {
+        Self {
+            digests: DigestBuilder::default(),
+            expectations,
+            unmet,
+        }
+    }
 }
 
 impl Format for ExpectationCheck<'_> {

@@ -13,17 +13,20 @@ use crate::output::console::print;
 /// # Errors
 /// The standard output cannot be written.
 pub fn answer(what: Generated, command: Command) -> anyhow::Result<()> {
-    let text = generate(what, command)?;
-    print(&String::from_utf8_lossy(&text))
+    let text = generated_text(what, command)?;
+    print(&text)
 }
 
-/// Generates the text in memory: the generators panic if a write fails.
-fn generate(what: Generated, mut command: Command) -> io::Result<Vec<u8>> {
+/// The manual page or the completions of any command, as `--generate` prints those of this one.
+///
+/// # Errors
+/// None that is known: the text is generated in memory, for the generators panic if a write fails.
+pub fn generated_text(what: Generated, mut command: Command) -> io::Result<String> {
     let mut text = Vec::new();
     let shell = match what {
         Generated::Man => {
             clap_mangen::Man::new(command).render(&mut text)?;
-            return Ok(text);
+            return String::from_utf8(text).map_err(io::Error::other);
         }
         Generated::Bash => Shell::Bash,
         Generated::Zsh => Shell::Zsh,
@@ -31,5 +34,5 @@ fn generate(what: Generated, mut command: Command) -> io::Result<Vec<u8>> {
     };
     let name = command.get_name().to_owned();
     clap_complete::generate(shell, &mut command, name, &mut text);
-    Ok(text)
+    String::from_utf8(text).map_err(io::Error::other)
 }

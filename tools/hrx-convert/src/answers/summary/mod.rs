@@ -38,7 +38,11 @@ pub fn answer(
     let path = arguments.output.as_deref();
     let colour = wants_colour(path);
     let mut output = Output::create(path, arguments.output_options())?;
-    let summary = Summary::new(arguments.json, colour, &mut output);
+    let extent = match arguments.json {
+        true => Extent::Json,
+        false => Extent::Text,
+    };
+    let summary = Summary::new(extent, colour, &mut output);
     write_all(captures, filter, summary, colour)
         .with_context(|| format!("cannot write {}", output.name()))?;
     output.commit()
@@ -61,7 +65,7 @@ pub fn answer(
 /// # Errors
 /// A temporary file cannot be written, or the selection has too many label patterns.
 pub fn summary_text(captures: &Captures, selection: &Selection) -> io::Result<String> {
-    summary(captures, selection, false)
+    summary(captures, selection, Extent::Text)
 }
 
 /// The document that `--summary --json` prints, with the figures of [`summary_text`]; spec/OUTPUT.md describes its keys.
@@ -69,28 +73,45 @@ pub fn summary_text(captures: &Captures, selection: &Selection) -> io::Result<St
 /// # Errors
 /// Those of [`summary_text`].
 pub fn summary_json(captures: &Captures, selection: &Selection) -> io::Result<String> {
-    summary(captures, selection, true)
+    summary(captures, selection, Extent::Json)
 }
 
-fn summary(captures: &Captures, selection: &Selection, json: bool) -> io::Result<String> {
+/// The beginning of [`summary_text`]: for each capture how it ended and what was running, in about ten lines.
+///
+/// # Errors
+/// Those of [`summary_text`].
+pub fn state_text(captures: &Captures, selection: &Selection) -> io::Result<String> {
+    summary(captures, selection, Extent::Beginning)
+}
+
+fn summary(captures: &Captures, selection: &Selection, extent: Extent) -> io::Result<String> {
     let mut bytes = Vec::new();
-    write_selected(captures, selection, Summary::new(json, false, &mut bytes))?;
+    write_selected(captures, selection, Summary::new(extent, false, &mut bytes))?;
     String::from_utf8(bytes).map_err(io::Error::other)
+}
+
+/// How much is said, and to whom.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    Json,
+    Text,
+    /// The beginning of the text.
+    Beginning,
 }
 
 /// Writes the summary of each capture.
 struct Summary<Sink> {
     sink: Sink,
-    json: bool,
+    extent: Extent,
     colour: bool,
     digests: DigestBuilder,
 }
 
 impl<Sink: Write> Summary<Sink> {
-    fn new(json: bool, colour: bool, sink: Sink) -> Self {
+    fn new(extent: Extent, colour: bool, sink: Sink) -> Self {
         Self {
             sink,
-            json,
+            extent,
             colour,
             digests: DigestBuilder::default(),
         }
@@ -107,7 +128,7 @@ impl<Sink: Write> Format for Summary<Sink> {
 
     fn ended(&mut self, capture: &Capture, outcome: &Outcome) -> io::Result<()> {
         let digest = self.digests.digest(capture, outcome, false)?;
-        if self.json {
+        if self.extent == Extent::Json {
             let (before, _) = around_captures(true)?;
             let before = if capture.index == 0 { &before } else { "," };
             self.sink.write_all(before.as_bytes())?;
@@ -115,7 +136,10 @@ impl<Sink: Write> Format for Summary<Sink> {
             indented.write_all(b"\n")?;
             serde_json::to_writer_pretty(indented, &digest)?;
         } else {
-            let mut text = text::text(&digest, outcome);
+            let mut text = match self.extent {
+                Extent::Beginning => text::beginning(&digest),
+                Extent::Json | Extent::Text => text::text(&digest, outcome),
+            };
             if capture.index > 0 {
                 text.insert(0, '\n');
             }
@@ -128,7 +152,7 @@ impl<Sink: Write> Format for Summary<Sink> {
     }
 
     fn finish(mut self, _: &Captures, _: &[Outcome]) -> io::Result<()> {
-        if self.json {
+        if self.extent == Extent::Json {
             let (_, after) = around_captures(true)?;
             writeln!(self.sink, "\n  {after}")?;
         }

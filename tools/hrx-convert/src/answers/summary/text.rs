@@ -8,8 +8,7 @@ use crate::input::outcome::Outcome;
 /// The summary of one capture, with styles.
 pub fn text(digest: &Digest, outcome: &Outcome) -> String {
     let mut lines = Lines::default();
-    state::head(&mut lines, digest);
-    state::running(&mut lines, digest);
+    state(&mut lines, digest);
     lists::last(&mut lines, digest);
     lists::failures(&mut lines, digest);
     lanes::regions(&mut lines, digest);
@@ -19,4 +18,16 @@ pub fn text(digest: &Digest, outcome: &Outcome) -> String {
     lists::slowest(&mut lines, digest);
     state::missing(&mut lines, digest, outcome);
     lines.into_text()
+}
+
+/// Its beginning: how the capture ended and what was running.
+pub fn beginning(digest: &Digest) -> String {
+    let mut lines = Lines::default();
+    state(&mut lines, digest);
+    lines.into_text()
+}
+
+fn state(lines: &mut Lines, digest: &Digest) {
+    state::head(lines, digest);
+    state::running(lines, digest);
 }

@@ -1,0 +1,71 @@
+//! Starts the program as the caller would have: the same process group, terminal, streams, signals and environment but for one variable.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::Instant;
+
+use hrx_trace_reader::process::start_ticks;
+use rustix::process::Pid;
+
+use crate::inherited::Inherited;
+
+/// Where programs with a recorder put their captures.
+pub const FOLDER_VARIABLE: &str = "HRX_TRACE_DIR";
+
+/// As env(1) and timeout(1) have it.
+const NOT_FOUND: u8 = 127;
+const CANNOT_EXECUTE: u8 = 126;
+
+/// The program that runs.
+pub struct Program {
+    pub child: Child,
+    pub pid: Pid,
+    /// With the process id, one process of a boot. None: /proc does not tell.
+    pub start_ticks: Option<u64>,
+    pub started: Instant,
+}
+
+/// A program that could not be started: the system's error, and the exit code for it.
+pub struct Refusal {
+    pub error: io::Error,
+    pub code: u8,
+}
+
+/// Starts it.
+pub fn launch(
+    command: &[OsString],
+    folder: Option<&Path>,
+    inherited: &Inherited,
+) -> Result<Program, Refusal> {
+    let refused = |error: io::Error| Refusal {
+        code: match error.kind() {
+            io::ErrorKind::NotFound => NOT_FOUND,
+            _ => CANNOT_EXECUTE,
+        },
+        error,
+    };
+    let Some((name, arguments)) = command.split_first() else {
+        return Err(refused(io::ErrorKind::NotFound.into()));
+    };
+    let mut command = Command::new(name);
+    command.args(arguments);
+    if let Some(folder) = folder {
+        command.env(FOLDER_VARIABLE, folder);
+    }
+    inherited.restore_in_program(&mut command);
+    command.spawn().map(Program::of).map_err(refused)
+}
+
+impl Program {
+    /// A child that was started just now.
+    pub fn of(child: Child) -> Self {
+        Self {
+            start_ticks: start_ticks(child.id()),
+            pid: Pid::from_child(&child),
+            started: Instant::now(),
+            child,
+        }
+    }
+}

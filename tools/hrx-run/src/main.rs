@@ -1,0 +1,7 @@
+//! The command. See the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    hrx_run::main()
+}
