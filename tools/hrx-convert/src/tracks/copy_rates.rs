@@ -168,7 +168,7 @@ impl Bins {
             let at_ns = u64::try_from(u128::from(bin) << self.shift).unwrap_or(u64::MAX);
             // Less than a byte per second is rounding error of the sums.
             let per_ns = total / (1u64 << self.shift) as f64;
-            let bytes_per_second = (per_ns * 1e9).round().max(0.0);
+            let bytes_per_second = legible((per_ns * 1e9).round().max(0.0));
             let last = samples.last().map(|last| last.bytes_per_second);
             if last.unwrap_or_default() != bytes_per_second || samples.is_empty() {
                 samples.push(Sample {
@@ -178,6 +178,17 @@ impl Bins {
             }
         }
         samples
+    }
+}
+
+/// Rates up to this are whole numbers that every parser reads exactly.
+pub const WHOLE_MAX: f64 = (1u64 << 53) as f64;
+
+/// The rate; above [`WHOLE_MAX`], which no machine copies at, with the 15 digits that can be exchanged as text.
+fn legible(rate: f64) -> f64 {
+    match rate <= WHOLE_MAX {
+        true => rate,
+        false => format!("{rate:.14e}").parse().unwrap_or(rate),
     }
 }
 

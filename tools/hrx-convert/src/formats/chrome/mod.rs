@@ -523,10 +523,10 @@ mod tests {
 {"ph":"X","dur":0.0004,"ts":6.5004,"args":{},"cat":"hrx.capture.host-observed","name":"unfinished at the last known moment (host-observed)","pid":4242,"tid":2},
 {"ph":"i","s":"t","ts":1.000,"args":{"overwritten":1},"cat":"hrx.capture.host-observed","name":"begin: 1 older event overwritten (host-observed)","pid":4242,"tid":999999999},
 {"ph":"i","s":"t","ts":6.500,"args":{"ending":"writer-died"},"cat":"hrx.capture.host-observed","name":"end: the writer died; this is the last moment known (host-observed)","pid":4242,"tid":999999999},
-{"ph":"C","ts":0.000,"args":{"B/s":1.1523069409050308e+22},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
-{"ph":"C","ts":1.024,"args":{"B/s":4.916509614528132e+23},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
-{"ph":"C","ts":3.072,"args":{"B/s":1.3107491452794727e+23},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
-{"ph":"C","ts":4.096,"args":{"B/s":0.0},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242}"#
+{"ph":"C","ts":0.000,"args":{"B/s":115230694090503e8},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
+{"ph":"C","ts":1.024,"args":{"B/s":491650961452813e9},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
+{"ph":"C","ts":3.072,"args":{"B/s":131074914527947e9},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
+{"ph":"C","ts":4.096,"args":{"B/s":0},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242}"#
         );
         // The same facts at the top level and in `metadata`, every key once.
         let whole = parse(text.as_bytes());
