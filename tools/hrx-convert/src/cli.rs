@@ -223,6 +223,7 @@ impl Arguments {
         OutputOptions {
             gzip: self.named().gzip,
             grows: self.follow,
+            tail: self.format().tail(),
         }
     }
 }

@@ -7,13 +7,13 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use crate::output::encoder::{CHUNK_BYTES, Encoder};
-use crate::output::options::OutputOptions;
+use crate::output::options::{OutputOptions, Piece};
 
 /// Chunks that wait to be written: how far the producer may be ahead.
 const CHUNKS_AHEAD: usize = 4;
 
-/// What the thread is sent: bytes, and whether to flush after them.
-type Chunk = (Vec<u8>, bool);
+/// What the thread is sent.
+type Chunk = (Vec<u8>, Piece);
 
 /// The thread, and the chunk that is being filled for it.
 pub struct Background {
@@ -30,12 +30,12 @@ impl Background {
         let (written, spent) = sync_channel(CHUNKS_AHEAD + 2);
         let work = move || {
             let mut encoder = Encoder::new(file, options)?;
-            for (chunk, flush) in to_write {
-                encoder.write(&chunk, flush)?;
+            for (chunk, piece) in to_write {
+                encoder.write(&chunk, piece)?;
                 // At the end of the output, there is no one left to reuse it.
                 let _ = written.try_send(chunk);
             }
-            encoder.finish()
+            Ok(())
         };
         Self {
             chunk: Vec::with_capacity(CHUNK_BYTES),
@@ -49,25 +49,25 @@ impl Background {
     pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.chunk.extend_from_slice(bytes);
         if self.chunk.len() >= CHUNK_BYTES {
-            self.hand_over(false)?;
+            self.hand_over(Piece::Part)?;
         }
         Ok(())
     }
 
     /// Has the thread write and flush everything so far.
     pub fn flush(&mut self) -> io::Result<()> {
-        self.hand_over(true)
+        self.hand_over(Piece::Awaited)
     }
 
     #[cold]
-    fn hand_over(&mut self, flush: bool) -> io::Result<()> {
+    fn hand_over(&mut self, piece: Piece) -> io::Result<()> {
         let mut empty = self.spent.try_recv().unwrap_or_default();
         empty.clear();
         let full = mem::replace(&mut self.chunk, empty);
         let sent = self
             .chunks
             .as_ref()
-            .map(|chunks| chunks.send((full, flush)));
+            .map(|chunks| chunks.send((full, piece)));
         match sent {
             Some(Ok(())) => Ok(()),
             // The thread has ended and returns the reason.
@@ -77,7 +77,7 @@ impl Background {
 
     /// Writes what is left and waits for the thread.
     pub fn finish(&mut self) -> io::Result<()> {
-        self.hand_over(false)?;
+        self.hand_over(Piece::Last)?;
         self.end()
     }
 

@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use serde_json::json;
 
 use crate::formats::chrome::document::JsonDocument;
-use crate::formats::chrome::json::{push_members, push_microseconds};
+use crate::formats::chrome::json::push_members;
+use crate::formats::chrome::times::push_ts;
 use crate::tracks::copy_rates::Sample;
 use crate::tracks::lanes::SHOWN_NS_MAX;
-use crate::tracks::names::{REGION_CATEGORY, copy_rate_name};
+use crate::tracks::names::{COPY_RATE_UNIT, REGION_CATEGORY, copy_rate_name};
 
 /// Adds the copy rates of a capture, lane by lane.
 pub fn push_counters<Sink: Write>(
@@ -21,11 +22,11 @@ pub fn push_counters<Sink: Write>(
         for sample in samples {
             let chunk = &mut document.chunk;
             chunk.extend_from_slice(b",\n{\"ph\":\"C\",\"ts\":");
-            push_microseconds(chunk, sample.at_ns.min(SHOWN_NS_MAX));
+            push_ts(chunk, sample.at_ns.min(SHOWN_NS_MAX));
             chunk.push(b',');
             let members = json!({
                 "name": name, "cat": REGION_CATEGORY, "pid": pid,
-                "args": {"GB/s": sample.gigabytes_per_second},
+                "args": {COPY_RATE_UNIT: sample.bytes_per_second},
             });
             push_members(chunk, &members);
         }
