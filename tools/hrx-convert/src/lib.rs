@@ -36,12 +36,15 @@ pub use crate::input::captures::Captures;
 use crate::input::filter::Filter;
 pub use crate::input::option_values::{DurationNs, byte_count};
 pub use crate::input::selection::Selection;
+use crate::input::selection::SelectionError;
 use crate::input::{files, open, wait};
 use crate::output::console::say;
 use crate::output::file::Output;
 use crate::output::signals;
 use crate::text::words;
 
+/// The command line is wrong for the files that it names.
+const WRONG: u8 = 2;
 /// Some of several files could not be read.
 const INCOMPLETE: u8 = 5;
 
@@ -55,7 +58,10 @@ pub fn main() -> ExitCode {
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             say(&format!("error: {error:#}"));
-            ExitCode::FAILURE
+            match error.is::<SelectionError>() {
+                true => WRONG.into(),
+                false => ExitCode::FAILURE,
+            }
         }
     }
 }

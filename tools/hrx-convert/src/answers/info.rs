@@ -10,7 +10,7 @@ use crate::figures::facts::{Facts, RunningRegion, Totals};
 use crate::input::inspection::{Inspected, inspect};
 use crate::input::outcome::{is_complete, span_ns};
 use crate::output::console::print;
-use crate::text::printable::printable;
+use crate::output::printable::{printable, printable_json};
 use crate::text::quantities::{counted, duration_text};
 use crate::text::words::{account_text, ending_words};
 use crate::text::wrap::{LINE_COLUMNS_MAX, cut, wrap};
@@ -65,7 +65,7 @@ fn json(inspected: &[Inspected]) -> serde_json::Result<String> {
             captures: inspected.iter().map(labelled).collect(),
         }),
     };
-    json.map(|json| json + "\n")
+    json.map(|json| printable_json(&json).into_owned() + "\n")
 }
 
 /// Text: a sheet for each capture, and the totals if there are several.

@@ -1,10 +1,15 @@
 //! Text on the standard output, and messages on the standard error.
 
+use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
 use anyhow::Context;
+
+use crate::output::printable::printable;
 
 /// Prints text on the standard output. A closed pipe is no error: a script may ignore the text and check the exit code.
 pub fn print(text: &str) -> anyhow::Result<()> {
@@ -19,9 +24,21 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Prints a message on the standard error. If that fails, the command carries on.
+/// Prints a message on the standard error, as one line. It may quote anything. If that fails, the command carries on.
 pub fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "hrx-convert: {line}");
+    let _ = writeln!(io::stderr(), "hrx-convert: {}", printable(line));
+}
+
+/// Whether what is written to this stream goes to the regular file `path`.
+pub fn is_file(stream: impl AsFd, path: &Path) -> bool {
+    let stream = stream.as_fd().try_clone_to_owned().map(File::from);
+    let stream = stream.and_then(|stream| stream.metadata());
+    match (stream, fs::metadata(path)) {
+        (Ok(stream), Ok(file)) => {
+            file.is_file() && (stream.dev(), stream.ino()) == (file.dev(), file.ino())
+        }
+        _ => false,
+    }
 }
 
 /// Whether to colour text that goes to this file, or to the standard output: only a terminal gets colour, and only if its user has not declined it.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
-use crate::text::printable::printable;
+use crate::output::printable::printable;
 use crate::text::wrap::{LINE_COLUMNS_MAX, cut};
 
 /// Between two columns.

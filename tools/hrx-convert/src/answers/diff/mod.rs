@@ -26,6 +26,7 @@ use crate::input::format::Format;
 use crate::input::outcome::Outcome;
 use crate::output::console::wants_colour;
 use crate::output::file::Output;
+use crate::output::printable::printable_json;
 use crate::text::quantities::counted;
 
 /// Writes the difference between two captures that the command line asks for.
@@ -115,8 +116,8 @@ impl<Sink: Write> Format for Diff<Sink> {
         let difference = Difference::new(files, [0, 1].map(|at| &self.figures[at]));
         match self.rendering {
             Rendering::Json => {
-                serde_json::to_writer_pretty(&mut self.sink, &difference)?;
-                self.sink.write_all(b"\n")?;
+                let json = serde_json::to_string_pretty(&difference)?;
+                writeln!(self.sink, "{}", printable_json(&json))?;
             }
             Rendering::Page(write) => {
                 write(&mut self.sink, &serde_json::to_string(&difference)?)?;

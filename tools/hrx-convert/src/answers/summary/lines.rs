@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use anstyle::Style;
 use indicatif::HumanBytes;
 
+use crate::output::printable::printable;
 use crate::text::columns::Table;
-use crate::text::printable::printable;
 use crate::text::quantities::counted;
 use crate::text::styles::{HEADING, QUIET};
 use crate::text::wrap::{LINE_COLUMNS_MAX, wrap};

@@ -25,6 +25,7 @@ use crate::input::outcome::Outcome;
 use crate::input::selection::Selection;
 use crate::output::console::wants_colour;
 use crate::output::file::Output;
+use crate::output::printable::printable_json;
 
 /// Writes the summary that the command line asks for.
 ///
@@ -132,9 +133,9 @@ impl<Sink: Write> Format for Summary<Sink> {
             let (before, _) = around_captures(true)?;
             let before = if capture.index == 0 { &before } else { "," };
             self.sink.write_all(before.as_bytes())?;
-            let mut indented = IndentedJson(&mut self.sink);
-            indented.write_all(b"\n")?;
-            serde_json::to_writer_pretty(indented, &digest)?;
+            let json = serde_json::to_string_pretty(&digest)?;
+            let json = printable_json(&json).replace('\n', "\n    ");
+            write!(self.sink, "\n    {json}")?;
         } else {
             let mut text = match self.extent {
                 Extent::Beginning => text::beginning(&digest),
@@ -157,24 +158,5 @@ impl<Sink: Write> Format for Summary<Sink> {
             writeln!(self.sink, "\n  {after}")?;
         }
         self.sink.flush()
-    }
-}
-
-/// Indents JSON by two levels. JSON has line ends only between its lines.
-struct IndentedJson<'sink, Sink>(&'sink mut Sink);
-
-impl<Sink: Write> Write for IndentedJson<'_, Sink> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
-            self.0.write_all(part)?;
-            if part.ends_with(b"\n") {
-                self.0.write_all(b"    ")?;
-            }
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
     }
 }
