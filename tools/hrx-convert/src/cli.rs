@@ -41,6 +41,10 @@ pub struct Arguments {
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
 
+    /// Replace OUT even if it is write-protected or another user's; its mode is kept
+    #[arg(long, requires = "output")]
+    force: bool,
+
     /// The format, whatever the extension of OUT [default: chrome]
     #[arg(long, value_enum)]
     format: Option<FormatName>,
@@ -252,6 +256,7 @@ impl Arguments {
         OutputOptions {
             gzip: self.named().gzip,
             grows: self.follow,
+            force: self.force,
         }
     }
 }

@@ -21,7 +21,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Context as _;
 use clap::CommandFactory;
 use hrx_trace_reader::Trace;
 
@@ -167,7 +166,7 @@ fn convert(
         &mut output,
         stop,
     )
-    .with_context(|| format!("cannot write {}", output.name()))?;
+    .map_err(|error| output.explained(error))?;
     output.commit()?;
     for line in words::conversion_lines(&captures, &outcomes) {
         say(&line);

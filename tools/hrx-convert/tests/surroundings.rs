@@ -1,10 +1,15 @@
 //! The command in what surrounds it: pipes, redirections, limits, terminals, full disks, and names and labels that others chose.
 
 use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 use hrx_trace_tests::capture::{Capture, region, running};
+use hrx_trace_tests::skip::skip;
+use rustix::process::geteuid;
 use tempfile::TempDir;
 
 /// What a format writes of the large capture is more than a pipe holds.
@@ -363,4 +368,187 @@ fn nothing_that_is_printed_drives_a_terminal() {
             .map(|control| text.contains(control));
         assert_eq!(driven, [false; 5], "{arguments}: {text}");
     }
+}
+
+/// The bug: with $TMPDIR full or missing, the page and the summary failed with "cannot write OUT: No space left", which has nothing to do with OUT.
+#[test]
+fn errors_of_temporary_files_name_their_folder() {
+    let folder = folder();
+    regions(530_000).write(folder.path(), "run.hrxt");
+    regions(530_000).write(folder.path(), "copy.hrxt");
+    // Large files are refused, also those without a name.
+    let full = "mkdir -p full; trap '' XFSZ; ulimit -f 100; TMPDIR=full exec \"$0\"";
+    let missing = "TMPDIR=missing exec \"$0\"";
+    for (start, named, said) in [
+        (full, "full", "File too large"),
+        (missing, "missing", "No such file or directory"),
+    ] {
+        for arguments in [
+            "run.hrxt --format html -o /dev/null",
+            "run.hrxt --format html",
+            "--summary run.hrxt",
+            "--diff run.hrxt copy.hrxt",
+            "--check --expect failed=0 run.hrxt",
+        ] {
+            let output = shell(&format!("{start} {arguments} >/dev/null"), folder.path());
+            let line = stderr(&output);
+            assert_eq!(code(&output), 1, "{start} {arguments}: {line}");
+            let expected = format!("error: cannot use temporary files in {named} ($TMPDIR)");
+            assert!(
+                line.contains(&expected) && line.contains(said),
+                "{arguments}: {line}"
+            );
+            assert_eq!(line.lines().count(), 1, "{line}");
+        }
+    }
+}
+
+/// The bug: `-o OUT` replaced a file of mode 0444, and, run by root, another user's file, whose owner and mode it changed. Found by converting over such
+/// files.
+#[test]
+fn what_is_protected_is_replaced_only_when_told_to() {
+    let folder = folder();
+    regions(10).write(folder.path(), "run.hrxt");
+    let out = folder.path().join("out.json");
+    let is_root = geteuid().is_root();
+    if !is_root {
+        skip("only root can give a file to another user");
+    }
+    for (mode, owner, said) in [
+        (
+            0o444,
+            None,
+            "it is write-protected (mode 0444); --force replaces it",
+        ),
+        (
+            0o640,
+            Some(12_345),
+            "it belongs to another user (id 12345); --force replaces it",
+        ),
+    ] {
+        if owner.is_some() && !is_root {
+            continue;
+        }
+        for follow in [&[][..], &["--follow"]] {
+            fs::write(&out, "precious").expect("a file");
+            chown(&out, owner, owner).expect("an owner");
+            fs::set_permissions(&out, fs::Permissions::from_mode(mode)).expect("a mode");
+            let arguments = [&["run.hrxt", "-o", "out.json"], follow].concat();
+            let output = run(&arguments, folder.path());
+            assert_eq!(code(&output), 1);
+            assert_eq!(
+                stderr(&output),
+                format!("hrx-convert: error: cannot write out.json: {said}\n")
+            );
+            assert_eq!(fs::read(&out).expect("the output"), b"precious");
+            // Only root writes a file in place whatever its mode.
+            if !follow.is_empty() && !is_root {
+                continue;
+            }
+            let output = run(&[&arguments[..], &["--force"]].concat(), folder.path());
+            assert_eq!(code(&output), 0, "{}", stderr(&output));
+            let file = fs::metadata(&out).expect("the output");
+            assert_eq!(file.permissions().mode() & 0o7777, mode);
+            assert!(owner.is_none_or(|owner| (file.uid(), file.gid()) == (owner, owner)));
+            assert!(
+                fs::read(&out)
+                    .expect("the output")
+                    .starts_with(b"{\"displayTimeUnit\"")
+                    || !follow.is_empty()
+            );
+            fs::remove_file(&out).expect("the output");
+        }
+    }
+    // A device is not replaced.
+    let output = run(&["run.hrxt", "-o", "/dev/null"], folder.path());
+    assert_eq!(code(&output), 0);
+}
+
+/// The bug: `: > o.jsonl` while `--follow -o o.jsonl` wrote left 75,099 NUL bytes before the next line: the follower wrote on where it had been. Found by
+/// emptying an output that had grown large.
+#[test]
+fn an_output_that_is_emptied_while_it_grows_begins_anew() {
+    let folder = folder();
+    for (name, begins) in [
+        ("o.jsonl", &b"{\"kind\""[..]),
+        ("o.jsonl.gz", &[0x1F, 0x8B]),
+        ("o.csv", b""),
+    ] {
+        let mut capture = regions(1_000);
+        // The boot is unknown, so only the lock tells that the writer lives.
+        capture.identity.boot_id = [0; 16];
+        let file = capture.write(folder.path(), "run.hrxt");
+        let writer = File::open(&file).expect("the capture");
+        writer.lock().expect("the writer's lock");
+        let mut child = command(folder.path())
+            .args(["--follow", "run.hrxt", "-o", name])
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the command");
+        let out = folder.path().join(name);
+        let bytes = || fs::metadata(&out).map_or(0, |file| file.len());
+        // Until the round is over.
+        let mut before = 0;
+        while before == 0 || bytes() > before {
+            before = bytes();
+            sleep(Duration::from_millis(200));
+        }
+        File::options()
+            .write(true)
+            .open(&out)
+            .and_then(|file| file.set_len(0))
+            .expect("an emptied output");
+        writer.unlock().expect("the lock");
+        assert!(child.wait().expect("the end").success());
+        let text = fs::read(&out).expect("the output");
+        assert!(
+            text.starts_with(begins),
+            "{name}: {:?}",
+            String::from_utf8_lossy(&text)
+        );
+        if name.ends_with("gz") {
+            let unpacked = Command::new("zcat").arg(&out).output().expect("zcat");
+            assert!(
+                unpacked.status.success() && unpacked.stdout.starts_with(b"{\"kind\":\"account\"")
+            );
+        } else {
+            assert!(!text.contains(&0), "{name}");
+        }
+    }
+}
+
+/// The bug: where no more threads could be started (`pids.max` of a container), `--summary` panicked and exited with 101. Found by setting such limits.
+#[test]
+fn one_thread_is_enough() {
+    let folder = folder();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).expect("a mode");
+    let capture = regions(20_000).write(folder.path(), "run.hrxt");
+    fs::set_permissions(capture, fs::Permissions::from_mode(0o644)).expect("a mode");
+    regions(10).write(folder.path(), "other.hrxt");
+    let with_threads = run(&["--summary", "run.hrxt"], folder.path());
+    // Root is not limited, and another user may not be able to read where the command lies.
+    let copy = folder.path().join("hrx-convert");
+    fs::copy(env!("CARGO_BIN_EXE_hrx-convert"), &copy).expect("a copy");
+    let user = match geteuid().is_root() {
+        true => "setpriv --reuid=64123 --regid=64123 --clear-groups",
+        false => "",
+    };
+    let limited = |arguments: &str| {
+        let script = format!("exec {user} prlimit --nproc=1:1 ./hrx-convert {arguments}");
+        shell(&script, folder.path())
+    };
+    let output = limited("--summary run.hrxt");
+    assert_eq!(stderr(&output), "");
+    assert_eq!((code(&output), output.stdout), (0, with_threads.stdout));
+    for arguments in [
+        "run.hrxt -o x.json",
+        "run.hrxt -o x.json.gz",
+        "run.hrxt --format html -o x.html",
+        "--follow run.hrxt -o y.json",
+    ] {
+        let output = limited(arguments);
+        assert_eq!(code(&output), 0, "{arguments}: {}", stderr(&output));
+    }
+    let expected = run(&["run.hrxt"], folder.path()).stdout;
+    assert_eq!(fs::read(folder.path().join("x.json")).ok(), Some(expected));
 }

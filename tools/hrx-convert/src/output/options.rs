@@ -7,4 +7,6 @@ pub struct OutputOptions {
     pub gzip: bool,
     /// In its place from the beginning, to be read while it grows.
     pub grows: bool,
+    /// Also if it replaces a file that is write-protected or another user's.
+    pub force: bool,
 }

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::mem;
 
 use anstream::adapter::strip_str;
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use hrx_trace_reader::Event;
 
 use crate::answers::diff::difference::{Difference, FiguresByName, by_name};
@@ -53,8 +53,7 @@ pub fn answer(
     };
     let mut output = Output::create(path, arguments.output_options())?;
     let diff = Diff::new(rendering, &mut output);
-    write_all(captures, filter, diff, colour)
-        .with_context(|| format!("cannot write {}", output.name()))?;
+    write_all(captures, filter, diff, colour).map_err(|error| output.explained(error))?;
     output.commit()
 }
 

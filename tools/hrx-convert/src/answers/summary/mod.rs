@@ -11,7 +11,6 @@ mod text;
 use std::io::{self, Write};
 
 use anstream::adapter::strip_str;
-use anyhow::Context as _;
 use hrx_trace_reader::Event;
 
 use crate::cli::Arguments;
@@ -44,8 +43,7 @@ pub fn answer(
         false => Extent::Text,
     };
     let summary = Summary::new(extent, colour, &mut output);
-    write_all(captures, filter, summary, colour)
-        .with_context(|| format!("cannot write {}", output.name()))?;
+    write_all(captures, filter, summary, colour).map_err(|error| output.explained(error))?;
     output.commit()
 }
 
