@@ -552,3 +552,102 @@ fn one_thread_is_enough() {
     let expected = run(&["run.hrxt"], folder.path()).stdout;
     assert_eq!(fs::read(folder.path().join("x.json")).ok(), Some(expected));
 }
+
+/// The bug: tables were 97 columns wide in a terminal of 80, and labels were cut after 31 columns in one of 200, where those of two kernels that differ in
+/// their last template argument were the same row. Found by resizing a terminal.
+#[test]
+fn text_fits_the_terminal_it_is_printed_to() {
+    let folder = folder();
+    let labels = ["row_major", "column_major"].map(|order| {
+        format!(
+            "大_kernel<float, 128, 64, 8, {}, {order}>",
+            "warp, ".repeat(6)
+        )
+    });
+    for file in ["run.hrxt", "other.hrxt"] {
+        let mut capture = Capture::new(2_000).attributes(&format!("note={}\n", "very ".repeat(60)));
+        let ids = labels.each_ref().map(|label| capture.label(label));
+        for i in 0..2_000u64 {
+            let slower = if file == "run.hrxt" { 1 } else { 3 };
+            capture.record(hrx_trace_format::Record {
+                label_id: ids[i as usize % 2],
+                flags: u8::from(i % 100 == 0),
+                status: u32::MAX,
+                copied_bytes: 1 << 40,
+                correlation_id: u64::MAX - i,
+                ..region(
+                    [1, 7, 4_000_000_000][i as usize % 3],
+                    1 << 40,
+                    (i + 1_000_000) * slower,
+                )
+            });
+        }
+        let open = hrx_trace_format::OpenRecord {
+            label_id: ids[0],
+            correlation_id: u64::MAX,
+            copied_bytes: 1 << 40,
+            ..running(4_000_000_000, 1 << 40)
+        };
+        capture.open(0, open);
+        capture.write(folder.path(), file);
+    }
+    let wide = |text: &str| {
+        let widths = text.lines().map(unicode_width::UnicodeWidthStr::width);
+        widths.max().unwrap_or_default()
+    };
+    for answer in [&["--summary"][..], &["--info"], &["--diff", "other.hrxt"]] {
+        let mut widest = Vec::new();
+        for columns in ["1", "80", "100", "132", "250", "9999"] {
+            let output = command(folder.path())
+                .args(about(answer))
+                .env("COLUMNS", columns)
+                .output();
+            let text = stdout(&output.expect("the command"));
+            let limit = columns.parse::<usize>().expect("a number").clamp(80, 250);
+            assert!(wide(&text) <= limit, "{answer:?} {columns}: {text}");
+            widest.push(wide(&text));
+            // Whole, or cut in the middle: always told apart.
+            let [row, column] = ["row_major>", "n_major>"].map(|end| text.matches(end).count());
+            if answer[0] != "--info" {
+                assert!(row > 0 && column > 0, "{columns}: {text}");
+            }
+            if limit >= 132 && answer[0] != "--info" {
+                assert!(
+                    text.contains(&labels[0]) && text.contains(&labels[1]),
+                    "{columns}: {text}"
+                );
+            }
+        }
+        assert!(widest[1] > 70 && widest[3] > 100, "{answer:?}: {widest:?}");
+        // No terminal, and nothing said: 100.
+        let plain = run(&about(answer), folder.path());
+        let asked = command(folder.path())
+            .args(about(answer))
+            .env("COLUMNS", "100")
+            .output();
+        assert_eq!(plain.stdout, asked.expect("the command").stdout);
+        // What the terminal says itself.
+        for columns in [80, 140] {
+            let script = format!(
+                "script -qec 'stty cols {columns}; \"'$0'\" {}' /dev/null",
+                about(answer).join(" ")
+            );
+            let text =
+                anstream::adapter::strip_str(&stdout(&shell(&script, folder.path()))).to_string();
+            let asked = command(folder.path())
+                .args(about(answer))
+                .env("COLUMNS", columns.to_string())
+                .output();
+            assert_eq!(
+                text.replace('\r', ""),
+                stdout(&asked.expect("the command")),
+                "{columns}"
+            );
+        }
+    }
+    // A file is no terminal.
+    let script = "script -qec 'stty cols 80; \"'$0'\" --summary run.hrxt -o x.txt' /dev/null";
+    assert_eq!(code(&shell(script, folder.path())), 0);
+    let file = fs::read(folder.path().join("x.txt")).expect("the output");
+    assert_eq!(file, run(&["--summary", "run.hrxt"], folder.path()).stdout);
+}

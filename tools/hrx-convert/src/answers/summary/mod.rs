@@ -1,4 +1,4 @@
-//! `--summary`: from crash to answer, as text of at most 100 columns or as JSON, with the figures of [`crate::figures::digest`].
+//! `--summary`: from crash to answer, as text that fits the terminal or as JSON, with the figures of [`crate::figures::digest`].
 //!
 //! Within the answer, from the bottom up: `lines`; the sections `state`, `lists` and `lanes`; `text`, which puts them in order.
 
@@ -22,7 +22,7 @@ use crate::input::filter::Filter;
 use crate::input::format::Format;
 use crate::input::outcome::Outcome;
 use crate::input::selection::Selection;
-use crate::output::console::wants_colour;
+use crate::output::console::{COLUMNS, columns, wants_colour};
 use crate::output::file::Output;
 use crate::output::printable::printable_json;
 
@@ -42,7 +42,7 @@ pub fn answer(
         true => Extent::Json,
         false => Extent::Text,
     };
-    let summary = Summary::new(extent, colour, &mut output);
+    let summary = Summary::new(extent, colour, columns(path), &mut output);
     write_all(captures, filter, summary, colour).map_err(|error| output.explained(error))?;
     output.commit()
 }
@@ -85,7 +85,11 @@ pub fn state_text(captures: &Captures, selection: &Selection) -> io::Result<Stri
 
 fn summary(captures: &Captures, selection: &Selection, extent: Extent) -> io::Result<String> {
     let mut bytes = Vec::new();
-    write_selected(captures, selection, Summary::new(extent, false, &mut bytes))?;
+    write_selected(
+        captures,
+        selection,
+        Summary::new(extent, false, COLUMNS, &mut bytes),
+    )?;
     String::from_utf8(bytes).map_err(io::Error::other)
 }
 
@@ -103,15 +107,18 @@ struct Summary<Sink> {
     sink: Sink,
     extent: Extent,
     colour: bool,
+    /// The width of a line of text.
+    columns: usize,
     digests: DigestBuilder,
 }
 
 impl<Sink: Write> Summary<Sink> {
-    fn new(extent: Extent, colour: bool, sink: Sink) -> Self {
+    fn new(extent: Extent, colour: bool, columns: usize, sink: Sink) -> Self {
         Self {
             sink,
             extent,
             colour,
+            columns,
             digests: DigestBuilder::default(),
         }
     }
@@ -136,8 +143,8 @@ impl<Sink: Write> Format for Summary<Sink> {
             write!(self.sink, "\n    {json}")?;
         } else {
             let mut text = match self.extent {
-                Extent::Beginning => text::beginning(&digest),
-                Extent::Json | Extent::Text => text::text(&digest, outcome),
+                Extent::Beginning => text::beginning(&digest, self.columns),
+                Extent::Json | Extent::Text => text::text(&digest, outcome, self.columns),
             };
             if capture.index > 0 {
                 text.insert(0, '\n');
