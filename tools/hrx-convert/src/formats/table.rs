@@ -12,12 +12,15 @@ use std::io::{self, BufWriter, Write};
 use hrx_trace_format::MEASUREMENT;
 use hrx_trace_reader::{Event, OpenRegion};
 use serde::Serialize;
+use serde_json::Serializer;
+use serde_json::ser::Formatter;
 
 use crate::figures::metadata::Metadata;
 use crate::input::captures::{Capture, Captures};
 use crate::input::format::{FollowedFormat, Format};
 use crate::input::labels::name_of;
 use crate::input::outcome::Outcome;
+use crate::output::printable::printable_json;
 use crate::text::names::{Names, lane_name};
 
 const BUFFER_BYTES: usize = 256 << 10;
@@ -175,7 +178,7 @@ impl<Sink: Write> JsonLines<Sink> {
     }
 
     fn line(sink: &mut BufWriter<Sink>, line: &Line<'_>) -> io::Result<()> {
-        serde_json::to_writer(&mut *sink, line)?;
+        line.serialize(&mut Serializer::with_formatter(&mut *sink, PrintableJson))?;
         sink.write_all(b"\n")
     }
 }
@@ -206,6 +209,20 @@ impl<Sink: Write> FollowedFormat for JsonLines<Sink> {
     }
 }
 
+/// Compact JSON that is safe to print.
+struct PrintableJson;
+
+impl Formatter for PrintableJson {
+    #[inline]
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        writer.write_all(printable_json(fragment).as_bytes())
+    }
+}
+
 /// Writes a head with the names of the columns, then one region a line. Cells are quoted as in RFC 4180 where needed; lines end with LF.
 pub struct Csv<Sink: Write> {
     rows: csv::Writer<Sink>,
@@ -219,7 +236,7 @@ impl<Sink: Write> Csv<Sink> {
             .has_headers(false)
             .buffer_capacity(BUFFER_BYTES)
             .from_writer(sink);
-        rows.write_record(COLUMN_NAMES)?;
+        rows.write_record(COLUMN_NAMES).map_err(io_error)?;
         let labels = LabelCells::new();
         Ok(Self { rows, labels })
     }
@@ -251,16 +268,23 @@ const COLUMN_NAMES: [&str; 19] = [
 impl<Sink: Write> Format for Csv<Sink> {
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
         let label = self.labels.of(capture, event.label_id);
-        Ok(self
-            .rows
-            .serialize(TableRow::completed(capture, event, &label))?)
+        let row = TableRow::completed(capture, event, &label);
+        self.rows.serialize(row).map_err(io_error)
     }
 
     fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
         for row in TableRow::all_open(captures, outcomes) {
-            self.rows.serialize(row)?;
+            self.rows.serialize(row).map_err(io_error)?;
         }
         self.flush()
+    }
+}
+
+/// The sink's own error. The conversion of the library wraps it, and then a closed pipe is not known as one.
+fn io_error(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
     }
 }
 
