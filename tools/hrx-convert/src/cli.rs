@@ -49,6 +49,10 @@ pub struct Arguments {
     #[arg(long, value_enum)]
     format: Option<FormatName>,
 
+    /// With CSV: put an apostrophe before labels and paths that a spreadsheet would take for a formula, those that begin with = + - @
+    #[arg(long, conflicts_with_all = ["reported", "check"])]
+    pub(crate) spreadsheet: bool,
+
     /// Write while the program is recording, until it finishes or dies, or until Ctrl-C. OUT grows in place
     ///
     /// Waits for every FILE that does not exist yet before it reads the first. In a directory, waits for the first capture and any that is just being
@@ -187,6 +191,9 @@ impl Arguments {
             && let Some(reason) = arguments.format().why_not_followed()
         {
             refuse(reason.into());
+        }
+        if arguments.spreadsheet && arguments.format() != FormatName::Csv {
+            refuse("--spreadsheet is for CSV: -o OUT.csv or --format csv".into());
         }
         if arguments.selection.is_reversed() {
             refuse(REVERSED.into());

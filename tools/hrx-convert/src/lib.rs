@@ -85,7 +85,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
     }
     let (files, mut failures) = files::find(&arguments.files);
     arguments.validate(&files);
-    open::allow_open(files.len())?;
+    open::allow_open(files.len());
     let newest = arguments.follow || arguments.selection.begins_late();
     let opened = open::open(files, newest);
     failures.extend(opened.failures.into_iter().map(anyhow::Error::from));
@@ -161,6 +161,7 @@ fn convert(
     let outcomes = formats::write(
         arguments.format(),
         arguments.extras,
+        arguments.spreadsheet,
         &mut captures,
         &mut filter,
         &mut output,

@@ -651,3 +651,92 @@ fn text_fits_the_terminal_it_is_printed_to() {
     let file = fs::read(folder.path().join("x.txt")).expect("the output");
     assert_eq!(file, run(&["--summary", "run.hrxt"], folder.path()).stdout);
 }
+
+/// The bug: 240 captures were refused where 256 files may be open and that limit cannot be raised, and so were 2,000, by `--check` and `--summary` too,
+/// which read one after the other. Found by `ulimit -n 256`.
+#[test]
+fn more_captures_than_files_may_be_open() {
+    let folder = folder();
+    for i in 0..60 {
+        let mut capture = Capture::new(64);
+        let label_id = capture.label(&format!("label {i}"));
+        for at in 0..100 {
+            capture.record(hrx_trace_format::Record {
+                label_id,
+                ..region(at as u32 % 3, 1_000 * at + i, 900)
+            });
+        }
+        capture.write(folder.path(), &format!("{i}.hrxt"));
+    }
+    let formats = FORMATS.iter().filter(|format| **format != "seed");
+    let formats = formats.map(|format| (format!("--format {format} ."), 0));
+    let answers = ANSWERS
+        .iter()
+        .filter(|(answer, _)| !["--diff", "--generate"].contains(&answer[0]));
+    let answers = answers
+        .map(|(answer, code)| (format!("{} .", answer.join(" ").replace('>', "\\>")), *code));
+    let others = [
+        ("--last 10us .".to_owned(), 0),
+        ("--follow .".to_owned(), 0),
+    ];
+    for (arguments, expected) in formats.chain(answers).chain(others) {
+        let with = |limit: u32| {
+            shell(
+                &format!("ulimit -n {limit}; exec \"$0\" {arguments}"),
+                folder.path(),
+            )
+        };
+        let (all, few) = (with(1_000), with(40));
+        assert_eq!(code(&all), expected, "{arguments}: {}", stderr(&all));
+        assert_eq!(
+            (code(&few), stderr(&few)),
+            (code(&all), stderr(&all)),
+            "{arguments}"
+        );
+        assert!(few.stdout == all.stdout, "{arguments}");
+    }
+}
+
+/// The bug: a followed capture was renamed away and a program began another at its path, and nothing said that this one was not followed. Found by
+/// rotating captures under a follower.
+#[test]
+fn a_followed_file_that_is_replaced_is_reported() {
+    let folder = folder();
+    let live = |name: &str, count| {
+        let mut capture = regions(count);
+        // The boot is unknown, so only the lock tells that the writer lives.
+        capture.identity.boot_id = [0; 16];
+        let writer = File::open(capture.write(folder.path(), name)).expect("the capture");
+        writer.lock().expect("the writer's lock");
+        writer
+    };
+    for replaced in [false, true] {
+        let [first, other] = [live("a.hrxt", 10), live("b.hrxt", 20)];
+        let child = command(folder.path())
+            .args(["--follow", "a.hrxt", "b.hrxt", "-o", "o.jsonl"])
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command");
+        let written = || fs::read_to_string(folder.path().join("o.jsonl")).unwrap_or_default();
+        while written().lines().count() < 30 {
+            sleep(Duration::from_millis(10));
+        }
+        fs::rename(folder.path().join("a.hrxt"), folder.path().join("old")).expect("a new name");
+        let second = replaced.then(|| live("a.hrxt", 5));
+        sleep(Duration::from_millis(1_200));
+        drop((first, other));
+        let output = child.wait_with_output().expect("the end");
+        assert!(output.status.success());
+        let said = stderr(&output);
+        let expected = usize::from(replaced);
+        assert_eq!(
+            said.matches("a.hrxt: another file lies there now").count(),
+            expected,
+            "{said}"
+        );
+        assert!(!said.contains("b.hrxt: another"), "{said}");
+        assert_eq!(written().matches("\"kind\":\"region\"").count(), 30);
+        drop(second);
+        let _ = fs::remove_file(folder.path().join("o.jsonl"));
+    }
+}
