@@ -107,6 +107,7 @@ impl FormatName {
 pub fn write(
     format: FormatName,
     extras: Extras,
+    for_spreadsheets: bool,
     captures: &mut Captures,
     filter: &mut Filter,
     output: &mut Output,
@@ -131,7 +132,10 @@ pub fn write(
             run.follow_or_write(captures, format)
         }
         FormatName::Jsonl => run.follow_or_write(captures, JsonLines::new(output)),
-        FormatName::Csv => run.follow_or_write(captures, Csv::new(output)?),
+        FormatName::Csv => {
+            let format = Csv::new(output, for_spreadsheets)?;
+            run.follow_or_write(captures, format)
+        }
         FormatName::Html => run.write(captures, HtmlPage::new(output)),
         FormatName::Seed => {
             let format = Seed::new(&captures[0], output)?;

@@ -55,6 +55,14 @@ impl GzipMember {
     }
 
     pub fn write(&mut self, bytes: &[u8], piece: Piece) -> io::Result<()> {
+        if let Some(at) = self.at
+            && self.file.metadata()?.len() < at
+        {
+            // The file was emptied. What follows needs a beginning, and what was not yet in the file is older than its emptying.
+            self.deflate = DeflateEncoder::new(GZIP_HEAD.to_vec(), LEVEL);
+            self.crc = Crc::new();
+            self.at = Some(0);
+        }
         self.deflate.write_all(bytes)?;
         self.crc.update(bytes);
         if piece == Piece::Last {

@@ -11,6 +11,8 @@ pub struct OutputOptions {
     pub grows: bool,
     /// Makes a complete document of a file that grows: it follows each piece, and the next piece overwrites it.
     pub tail: &'static [u8],
+    /// Also if it replaces a file that is write-protected or another user's.
+    pub force: bool,
 }
 
 impl OutputOptions {

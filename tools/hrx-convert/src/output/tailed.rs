@@ -20,6 +20,10 @@ impl TailedFile {
     }
 
     pub fn write(&mut self, bytes: &[u8], piece: Piece) -> io::Result<()> {
+        if self.file.metadata()?.len() < self.at {
+            // The file was emptied: what follows begins it, and no zeroes stand before it.
+            self.at = 0;
+        }
         let end = self.at + bytes.len() as u64;
         if piece == Piece::Last {
             self.file.write_all_at(bytes, self.at)?;

@@ -3,8 +3,8 @@
 const NANOSECONDS = [[1e3, 'µs'], [1e6, 'ms'], [1e9, 's'], [3600e9, 'h'], [86400e9, 'd'], [31557600e9, 'y']];
 const BYTES = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
 
-const threeDigits = (amount) => amount.toFixed(amount < 9.995 ? 2 : amount < 99.95 ? 1 : 0);
 const grouped = (value) => String(value).replace(/\B(?=(\d{3})+$)/g, ',');
+const threeDigits = (amount) => amount < 999.5 ? amount.toFixed(amount < 9.995 ? 2 : amount < 99.95 ? 1 : 0) : grouped(Math.round(amount));
 const plural = (count, what) => `${grouped(count)} ${what}${Number(count) === 1 ? '' : 's'}`;
 
 /** A duration with three digits. */
