@@ -1,5 +1,6 @@
 //! Child processes that record, are stopped or killed, and leave a file to be judged.
 
+pub mod exchange;
 pub mod hot;
 pub mod pair;
 pub mod script;

@@ -467,6 +467,10 @@ pub struct CatapultFlow {
     pub start_ns: i64,
     #[serde(rename = "end_ms", deserialize_with = "nanoseconds")]
     pub end_ns: i64,
+    /// The slice that it leaves, an index into [`CatapultTrace::slices`].
+    pub from: Option<usize>,
+    /// The slice that it enters.
+    pub to: Option<usize>,
 }
 
 impl CatapultTrace {
@@ -514,6 +518,18 @@ pub struct SpeedscopeEvent {
     /// The slice's name and its args.
     pub name: String,
     pub at: f64,
+}
+
+/// The lane that a track belongs to: "compute (2)" is one of "compute".
+#[must_use]
+pub fn lane_of(track_name: &str) -> &str {
+    let sub_lane = track_name
+        .strip_suffix(')')
+        .and_then(|rest| rest.rsplit_once(" ("));
+    match sub_lane {
+        Some((lane, number)) if number.parse::<u32>().is_ok_and(|number| number >= 2) => lane,
+        _ => track_name,
+    }
 }
 
 /// What was observed of the page. `tests/viewers/report.js` says what each field is.

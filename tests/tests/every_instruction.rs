@@ -128,7 +128,7 @@ impl Model {
         let own = Described::of(index);
         let mut states = vec![self.state(0)];
         states.extend(match SCRIPT[index] {
-            Call::Record => {
+            Call::Record | Call::Between => {
                 self.push(self.region_state(index));
                 vec![self.state(1), self.state(0)]
             }

@@ -1,4 +1,4 @@
-//! Proves: a thread that stalls inside `record` or `finish`, at any instruction, while another laps the ring, costs at most one event, which is counted;
+//! Proves: a thread that stalls inside `record`, `record_between` or `finish`, at any instruction, while another laps the ring, costs at most one event, which is counted;
 //! and a death at that moment leaves the truth.
 //!
 //! How: two threads under ptrace, one of which runs at a time. The first is stopped after k instructions of its call, for every k. The second then records
@@ -18,8 +18,8 @@ use std::sync::atomic::Ordering;
 use fastrand::Rng;
 use hrx_trace_reader::Trace;
 use hrx_trace_tests::crash::pair::{
-    self, CAPACITY, KIND_OWN_RECORD, KIND_OWN_REGION, KIND_RECORD, KIND_REGION, KIND_RETAKE,
-    LAPPING, RINGS, SHARED, STALLED, word,
+    self, CAPACITY, KIND_BETWEEN, KIND_OWN_BETWEEN, KIND_OWN_RECORD, KIND_OWN_REGION, KIND_RECORD,
+    KIND_REGION, KIND_RETAKE, LAPPING, RINGS, SHARED, STALLED, word,
 };
 use hrx_trace_tests::crash::shared_words::SharedWords;
 use hrx_trace_tests::crash::tracee::Tracee;
@@ -163,7 +163,7 @@ impl Pair {
         }
         assert!(new <= moved.len(), "a ticket was given to another event");
         match self.word(thread, word::KIND) {
-            KIND_RECORD | KIND_REGION => assert_eq!(ring, SHARED),
+            KIND_RECORD | KIND_BETWEEN | KIND_REGION => assert_eq!(ring, SHARED),
             _ => {
                 assert_ne!(ring, SHARED);
                 assert_eq!(ring, *self.own_rings[thread].get_or_insert(ring));
@@ -281,7 +281,7 @@ fn a_writer_stopped_at_any_instruction_costs_at_most_one_event() {
         CAPACITY,
         CAPACITY - 2,
     ];
-    for (kind, stride) in [(KIND_RECORD, 1), (KIND_REGION, 2)] {
+    for (kind, stride) in [(KIND_RECORD, 1), (KIND_BETWEEN, 2), (KIND_REGION, 2)] {
         for steps in (0..).step_by(stride) {
             if !pair.enter(STALLED, kind, steps) {
                 pair.leave(STALLED);
@@ -315,8 +315,8 @@ fn a_writer_stopped_at_any_instruction_costs_at_most_one_event() {
         };
         Some(left().min()?..=left().max()?)
     };
-    let spans =
-        [KIND_RECORD, KIND_REGION].map(|kind| span(kind).expect("some stops cost an event"));
+    let spans = [KIND_RECORD, KIND_BETWEEN, KIND_REGION]
+        .map(|kind| span(kind).expect("some stops cost an event"));
     println!(
         "stalled writers checked: {stops}, {} images; a newer event is spoiled by those that have {spans:?} instructions left",
         pair.images
@@ -355,7 +355,12 @@ fn a_writer_stopped_at_any_instruction_of_its_own_ring_costs_nothing() {
         }
     };
     let mut stops = 0;
-    for (kind, stride) in [(KIND_OWN_RECORD, 8), (KIND_OWN_REGION, 3), (KIND_RETAKE, 1)] {
+    for (kind, stride) in [
+        (KIND_OWN_RECORD, 8),
+        (KIND_OWN_BETWEEN, 8),
+        (KIND_OWN_REGION, 3),
+        (KIND_RETAKE, 1),
+    ] {
         // Each instruction of one call. Not of a region's: it reads the clock, in a loop that restarts if the clock has ticked, and single-stepping
         // would never leave that loop.
         if kind != KIND_OWN_REGION {

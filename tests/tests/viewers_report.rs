@@ -164,6 +164,38 @@ fn the_page_counts_finds_and_shows_regions() {
     );
 }
 
+/// The bug: what was copied by regions without a duration was in the counters and in the tables, and not in the page's charts.
+#[test]
+fn copies_without_a_duration_are_in_the_charts() {
+    let Some(tools) = Tools::browser() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut capture = Capture::new(3);
+    let copied = |copied_bytes, lane, at_ns| Record {
+        copied_bytes,
+        ..region(lane, at_ns, 0)
+    };
+    // A chart has 300 bins: a microsecond each. The last moment is in the last one.
+    capture
+        .record(copied(5_000, 0, 150_000))
+        .record(copied(7_000, 2, 300_000))
+        .record(region(1, 0, 300_000));
+    let file = page(&capture, folder.path(), "copies");
+    let [page] = tools
+        .reports("region", &[&file])
+        .try_into()
+        .expect("a page");
+    assert_calm(&page);
+    for text in [
+        "Copy bandwidth over time",
+        "at most 5.00 GB/s, by 1.00 µs",
+        "at most 7.00 GB/s, by 1.00 µs",
+    ] {
+        assert!(page.body.contains(text), "{text}: {}", page.body);
+    }
+}
+
 #[test]
 fn nothing_in_a_capture_is_markup() {
     let Some(tools) = Tools::browser() else {

@@ -30,7 +30,7 @@
 //!
 //! | call | what it may do |
 //! |---|---|
-//! | [`Recorder::record`], [`Recorder::begin`], [`Region::finish`] | no lock, no allocation, no system call (except gettid on a thread's first), no panic, no failure |
+//! | [`Recorder::record`], [`Recorder::now`], [`Recorder::record_between`], [`Recorder::begin`], [`Region::finish`] | no lock, no allocation, no system call (except gettid on a thread's first), no panic, no failure |
 //! | [`Recorder::label`] | a lock, an allocation: intern once |
 //! | [`Recorder::create`], [`Recorder::sync`] | system calls, errors |
 //!
@@ -52,6 +52,9 @@ compile_error!(
 #[cfg(feature = "tracer")]
 mod tracer;
 
+#[cfg(feature = "tracer")]
+mod running;
+
 mod creation;
 mod options;
 mod writer;
@@ -69,6 +72,7 @@ mod site;
 
 mod error;
 mod event;
+mod moment;
 mod nanoseconds;
 mod thread;
 
@@ -81,6 +85,7 @@ pub use self::tracer::Tracer;
 pub use self::{
     error::{Error, Result},
     event::{Event, Label, lane},
+    moment::Moment,
     options::Options,
     recorder::Recorder,
     region::{Destination, Region},

@@ -1,5 +1,7 @@
-//! The atomics that `slot.rs` is built on. `tests/loom.rs` puts loom's in their place.
+//! The atomics that `slot.rs` and `running.rs` are built on. `tests/loom.rs` puts loom's in their place.
 
+#[cfg(feature = "tracer")]
+pub use arc_swap::ArcSwapOption;
 pub use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use crate::site::Site;
@@ -8,4 +10,10 @@ use crate::site::Site;
 #[inline(always)]
 pub fn removed(_: Site) -> bool {
     false
+}
+
+/// `order`, unless a model has taken `site` away. Never outside models.
+#[inline(always)]
+pub fn unless_removed(_: Site, order: Ordering) -> Ordering {
+    order
 }

@@ -1,5 +1,7 @@
 //! A region that is running: the file shows it from `begin` to `finish`.
 
+use std::mem::ManuallyDrop;
+
 use hrx_trace_format::Record;
 
 use crate::event::Event;
@@ -24,7 +26,7 @@ impl Recorder {
     /// Begins a region: from now on until it is finished, the file shows that it is running.
     ///
     /// If 64 regions are already open, this one is not shown while it runs, which is counted. It is still recorded when it completes.
-    #[inline]
+    #[inline(always)]
     pub fn begin(&self, event: Event) -> Region<'_> {
         let thread = thread::current(self.process);
         Region::begin(self, self.shared_ring_of(thread), thread, event)
@@ -65,7 +67,7 @@ pub struct Region<'a, To: Destination = Recorder> {
 }
 
 impl<'a, To: Destination> Region<'a, To> {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin(to: &'a To, ring: usize, thread: Thread, event: Event) -> Self {
         let recorder = to.recorder();
         let start_ns = recorder.now_ns();
@@ -85,21 +87,21 @@ impl<'a, To: Destination> Region<'a, To> {
     }
 
     /// Records it as completed now.
-    #[inline]
+    #[inline(always)]
     pub fn finish(self) {
-        self.complete(self.event);
-        std::mem::forget(self);
+        let region = ManuallyDrop::new(self);
+        region.complete(region.event);
     }
 
     /// Records it as failed now, with the caller's error code.
-    #[inline]
+    #[inline(always)]
     pub fn fail(self, status: u32) {
-        self.complete(self.event.failed(true).status(status));
-        std::mem::forget(self);
+        let region = ManuallyDrop::new(self);
+        region.complete(region.event.failed(true).status(status));
     }
 
     /// Writes its record, then clears its open slot, so that the region is in the file at every instant.
-    #[inline]
+    #[inline(always)]
     fn complete(&self, event: Event) {
         let recorder = self.to.recorder();
         if !recorder.gate.is_open() {

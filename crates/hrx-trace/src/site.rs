@@ -1,7 +1,8 @@
-//! The memory orderings that the slot protocol rests on, each with a name, so that `tests/loom.rs` can take it away and see its models fail.
+//! The memory orderings that the protocols of `slot.rs` and `running.rs` rest on, each with a name, so that `tests/loom.rs` can take it away and see its models fail.
 
-/// One ordering of `slot.rs`.
+/// One ordering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "tracer"), allow(dead_code))]
 pub enum Site {
     /// The slot's sequence is withdrawn before its words change.
     Withdraw,
@@ -11,4 +12,8 @@ pub enum Site {
     Clear,
     /// The thread that takes an open slot or a ring sees everything its last holder did.
     Take,
+    /// A capture is there before its number.
+    Announce,
+    /// The thread that sees a capture's number sees the capture.
+    Notice,
 }

@@ -12,7 +12,7 @@
 
 use hrx_trace_format::open::SEQUENCE_TAKEN;
 
-use crate::primitive::{AtomicU64, Ordering, fence, removed};
+use crate::primitive::{AtomicU64, Ordering, fence, removed, unless_removed};
 use crate::site::Site;
 
 /// The sequence of a free slot and of one being written.
@@ -91,14 +91,4 @@ pub fn clear<const WORDS: usize>(slot: &[AtomicU64; WORDS]) {
         SEQUENCE_NONE,
         unless_removed(Site::Clear, Ordering::Release),
     );
-}
-
-/// `order`, unless a model has taken `site` away.
-#[inline]
-fn unless_removed(site: Site, order: Ordering) -> Ordering {
-    if removed(site) {
-        Ordering::Relaxed
-    } else {
-        order
-    }
 }

@@ -1,8 +1,10 @@
 //! The in-memory tracer's own interface and semantics, on top of the file: a program that used it changes one line, and its trace survives the crash.
 
+use std::cell::RefCell;
 use std::env;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::options::Options;
 use crate::recorder::Recorder;
+use crate::running::{Kept, Running};
 
 /// Starts and finishes captures, one at a time, and records into the one that runs. Usable from any thread by shared reference.
 ///
@@ -37,10 +40,30 @@ use crate::recorder::Recorder;
 /// ```
 #[derive(Debug)]
 pub struct Tracer {
-    /// What `record` writes to: read without a lock, and kept mapped as long as any thread still writes to it.
-    running: ArcSwapOption<Recorder>,
-    /// Serialises start and finish; holds the path of the last capture.
-    last_path: Mutex<Option<PathBuf>>,
+    running: Running<Recorder>,
+    /// Serialises start and finish.
+    past: Mutex<Past>,
+}
+
+#[derive(Debug)]
+struct Past {
+    /// The file of the last capture, which may still run.
+    last_path: Option<PathBuf>,
+    /// The finished captures that some thread may still have a share of. Each is unmapped here, by a start or a finish, and so never inside a `record`.
+    finished: Vec<Arc<Recorder>>,
+}
+
+impl Past {
+    /// Unmaps the finished captures that no thread has a share of.
+    fn sweep(&mut self) {
+        self.finished
+            .retain(|capture| Arc::strong_count(capture) > 1);
+    }
+}
+
+thread_local! {
+    /// The capture that the thread recorded into last, of whichever tracer.
+    static KEPT: RefCell<Kept<Recorder>> = const { RefCell::new(Kept::NOTHING) };
 }
 
 impl Default for Tracer {
@@ -54,8 +77,11 @@ impl Tracer {
     #[must_use]
     pub const fn new() -> Self {
         Self {
-            running: ArcSwapOption::const_empty(),
-            last_path: Mutex::new(None),
+            running: Running::new(AtomicU64::new(0), ArcSwapOption::const_empty()),
+            past: Mutex::new(Past {
+                last_path: None,
+                finished: Vec::new(),
+            }),
         }
     }
 
@@ -83,33 +109,52 @@ impl Tracer {
         if capacity == 0 {
             return Err(Error::ZeroCapacity);
         }
-        let mut last_path = self.lock();
-        if self.running.load().is_some() {
+        static NUMBERS: AtomicU64 = AtomicU64::new(1);
+        let mut past = self.lock();
+        if self.running.share().is_some() {
             return Err(Error::Busy("a trace is already running"));
         }
         let recorder = Options::new(capacity as u64).create(path()?)?;
-        *last_path = Some(recorder.path().to_owned());
-        self.running.store(Some(Arc::new(recorder)));
+        past.sweep();
+        past.last_path = Some(recorder.path().to_owned());
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        self.running.start(Arc::new(recorder), number);
         Ok(())
     }
 
     /// Finishes the capture and reads it back from its file, which stays. None if no capture runs.
     ///
+    /// Waits for no thread, not even for one that is inside [`Tracer::record`]: the event of that one may or may not be in the trace.
+    ///
     /// If the file cannot be read back (its folder was deleted, or it was damaged), the trace lacks the events that are lost.
     pub fn finish(&self) -> Option<ExecutionTrace> {
-        let _serialised = self.lock();
-        let recorder = self.running.swap(None)?;
+        let mut past = self.lock();
+        let recorder = self.running.end()?;
         recorder.finish();
-        Some(match read_back(&recorder) {
+        let trace = match read_back(&recorder) {
             Ok(trace) => ExecutionTrace::from(&trace),
             Err(_) => ExecutionTrace {
                 events: Vec::new(),
                 dropped: recorder.claimed(),
             },
-        })
+        };
+        let _ = KEPT.try_with(|kept| {
+            kept.try_borrow_mut()
+                .map(|mut kept| kept.give_up(&recorder))
+        });
+        past.finished.push(recorder);
+        past.sweep();
+        Some(trace)
     }
 
     /// Records a region that began at `start` and took `elapsed`. Does nothing if no capture runs, or if the region began before it.
+    ///
+    /// Costs 2 to 3 ns more than [`Recorder::record`]: each thread keeps a share of the capture that it recorded into last. The first call of a thread in a
+    /// capture fetches that share, without a lock; the very first of a thread also allocates. A thread that alternates between two tracers fetches every
+    /// time.
+    ///
+    /// A finished capture stays mapped as long as a thread keeps a share of it: until the thread's next call, of this or another tracer, or its end. It is
+    /// unmapped by the next start or finish after that, or when the tracer is dropped.
     #[inline]
     pub fn record(
         &self,
@@ -119,10 +164,25 @@ impl Tracer {
         copied_bytes: usize,
         failed: bool,
     ) {
-        if let Some(recorder) = &*self.running.load() {
-            let event = Event::new(lane)
-                .copied_bytes(copied_bytes as u64)
-                .failed(failed);
+        let event = Event::new(lane)
+            .copied_bytes(copied_bytes as u64)
+            .failed(failed);
+        let recorded = KEPT.try_with(|kept| {
+            let mut kept = kept.try_borrow_mut().ok()?;
+            if let Some(recorder) = self.running.kept(&mut kept) {
+                recorder.record(start, elapsed, event);
+            }
+            Some(())
+        });
+        if !matches!(recorded, Ok(Some(()))) {
+            self.record_without_keeping(start, elapsed, event);
+        }
+    }
+
+    /// What a signal handler that interrupts a `record` does, and a thread that is ending and has given up what it kept.
+    #[cold]
+    fn record_without_keeping(&self, start: Instant, elapsed: Duration, event: Event) {
+        if let Some(recorder) = self.running.share() {
             recorder.record(start, elapsed, event);
         }
     }
@@ -130,20 +190,18 @@ impl Tracer {
     /// The file of the capture that runs, or else of the last one.
     #[must_use]
     pub fn path(&self) -> Option<PathBuf> {
-        self.lock().clone()
+        self.lock().last_path.clone()
     }
 
     /// The recorder of the capture that runs, for labels, correlation ids and regions that are shown while they run.
     #[must_use]
     pub fn recorder(&self) -> Option<Arc<Recorder>> {
-        self.running.load_full()
+        self.running.share()
     }
 
     /// A thread that panicked inside start or finish left either a running capture or none. Both are valid, so poisoning is ignored.
-    fn lock(&self) -> MutexGuard<'_, Option<PathBuf>> {
-        self.last_path
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Past> {
+        self.past.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -9,6 +9,7 @@ use hrx_trace_format::Record;
 
 use crate::areas::OwnRing;
 use crate::event::Event;
+use crate::moment::Moment;
 use crate::recorder::Recorder;
 use crate::region::{Destination, Region, Sealed};
 use crate::thread::{self, Thread};
@@ -90,8 +91,24 @@ impl<R: Deref<Target = Recorder>> Writer<R> {
         }
     }
 
-    /// As [`Recorder::begin`].
+    /// As [`Recorder::now`].
+    #[inline(always)]
+    #[must_use]
+    pub fn now(&self) -> Moment {
+        self.recorder.now()
+    }
+
+    /// As [`Recorder::record_between`].
     #[inline]
+    pub fn record_between(&self, start: Moment, end: Moment, event: Event) {
+        let thread_id = self.thread.id;
+        if let Some(record) = self.recorder.between(start, end, event, thread_id) {
+            self.write(self.ring, record);
+        }
+    }
+
+    /// As [`Recorder::begin`].
+    #[inline(always)]
     pub fn begin(&self, event: Event) -> Region<'_, Self> {
         Region::begin(self, self.ring, self.thread, event)
     }

@@ -1,6 +1,6 @@
-//! The slot protocol under every interleaving that the memory model allows.
+//! The slot protocol, and that of the capture that runs, under every interleaving that the memory model allows.
 //!
-//! `src/slot.rs` itself is compiled here against loom's atomics. Each property is also checked with every ordering it rests on taken away, and
+//! `src/slot.rs` and `src/running.rs` themselves are compiled here against loom's atomics. Each property is also checked with every ordering it rests on taken away, and
 //! the model must then fail: this exposes an ordering that is not needed, and a model that sees nothing. Slots have three words instead
 //! of eight, which loses nothing, since all payload words are treated alike.
 
@@ -10,10 +10,15 @@ mod site;
 #[path = "../src/slot.rs"]
 mod slot;
 
-/// What `src/slot.rs` is built on here.
+#[allow(dead_code)]
+#[path = "../src/running.rs"]
+mod running;
+
+/// What they are built on here.
 mod primitive {
     pub use loom::sync::atomic::{AtomicU64, Ordering, fence};
     use std::cell::Cell;
+    use std::sync::{Arc, Mutex};
 
     use crate::site::Site;
 
@@ -25,11 +30,60 @@ mod primitive {
     pub fn removed(site: Site) -> bool {
         REMOVED.get() == Some(site)
     }
+
+    pub fn unless_removed(site: Site, order: Ordering) -> Ordering {
+        if removed(site) {
+            Ordering::Relaxed
+        } else {
+            order
+        }
+    }
+
+    /// An atomic pointer in arc-swap's place, with the orderings that arc-swap documents: what was stored is seen by whoever loads it, and a load may be as
+    /// stale as the memory model allows.
+    #[derive(Debug)]
+    pub struct ArcSwapOption<T> {
+        /// Everything stored so far. Loom does not see it: no step of a model lies inside its lock.
+        stored: Mutex<Vec<Option<Arc<T>>>>,
+        current: AtomicU64,
+    }
+
+    impl<T> ArcSwapOption<T> {
+        pub fn new() -> Self {
+            Self {
+                stored: Mutex::new(vec![None]),
+                current: AtomicU64::new(0),
+            }
+        }
+
+        pub fn store(&self, value: Option<Arc<T>>) {
+            self.swap(value);
+        }
+
+        pub fn swap(&self, value: Option<Arc<T>>) -> Option<Arc<T>> {
+            let index = {
+                let mut stored = self.stored.lock().unwrap();
+                stored.push(value);
+                stored.len() as u64 - 1
+            };
+            let before = self.current.swap(index, Ordering::AcqRel);
+            self.at(before)
+        }
+
+        pub fn load_full(&self) -> Option<Arc<T>> {
+            self.at(self.current.load(Ordering::Acquire))
+        }
+
+        fn at(&self, index: u64) -> Option<Arc<T>> {
+            self.stored.lock().unwrap()[index as usize].clone()
+        }
+    }
 }
 
 use loom::sync::Arc;
 use loom::thread;
-use primitive::{AtomicU64, Ordering, REMOVED, fence};
+use primitive::{ArcSwapOption, AtomicU64, Ordering, REMOVED, fence};
+use running::{Kept, Running};
 use site::Site;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -228,4 +282,34 @@ fn an_open_slot_has_one_holder_at_a_time() {
     assert!(holds(None, one_holder_at_a_time));
     assert!(!holds(Some(Site::Take), one_holder_at_a_time));
     assert!(!holds(Some(Site::Clear), one_holder_at_a_time));
+}
+
+/// What a thread keeps under the number of a capture is that capture: once a second capture runs, the thread's events go there, although it may have looked
+/// at any instant of the exchange.
+fn kept_is_what_runs() {
+    let running = Arc::new(Running::new(AtomicU64::new(0), ArcSwapOption::new()));
+    running.start(std::sync::Arc::new(1), 1);
+    let recording = {
+        let running = Arc::clone(&running);
+        thread::spawn(move || {
+            let mut kept = Kept::NOTHING;
+            let first = running.kept(&mut kept).copied();
+            let second = running.kept(&mut kept).copied();
+            assert!(first <= second || second.is_none(), "{first:?}, {second:?}");
+            kept
+        })
+    };
+    assert_eq!(running.end().as_deref(), Some(&1));
+    running.start(std::sync::Arc::new(2), 2);
+    let mut kept = recording.join().unwrap();
+    assert_eq!(running.kept(&mut kept), Some(&2));
+    running.end();
+    assert_eq!(running.kept(&mut kept), None);
+}
+
+#[test]
+fn a_thread_records_into_the_capture_that_runs() {
+    assert!(holds(None, kept_is_what_runs));
+    assert!(!holds(Some(Site::Announce), kept_is_what_runs));
+    assert!(!holds(Some(Site::Notice), kept_is_what_runs));
 }

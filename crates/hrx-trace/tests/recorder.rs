@@ -279,6 +279,72 @@ fn rejected_events_are_counted_and_not_dropped() {
 }
 
 #[test]
+fn a_moment_before_the_capture_is_rejected_and_not_dropped() {
+    let (folder, path) = folder();
+    let earlier = Recorder::create(&path, 1).unwrap();
+    let before = earlier.now();
+    let path = folder.path().join("later.hrxt");
+    let recorder = Options::new(2).writers(1).create(&path).unwrap();
+    recorder.record_between(before, recorder.now(), Event::new(0));
+    recorder
+        .writer()
+        .record_between(before, recorder.now(), Event::new(0));
+    let report = Trace::open(&path).unwrap().report();
+    assert_eq!((report.rejected, report.account.claimed), (2, 0));
+}
+
+#[test]
+fn a_region_that_ends_before_it_begins_takes_no_time() {
+    let (_folder, path) = folder();
+    let recorder = Options::new(2).writers(1).create(&path).unwrap();
+    let end = recorder.now();
+    std::thread::sleep(Duration::from_millis(1));
+    let start = recorder.now();
+    recorder.record_between(start, end, Event::new(0));
+    recorder.writer().record_between(start, end, Event::new(0));
+    let trace = Trace::open(&path).unwrap();
+    let events: Vec<_> = trace.events().collect();
+    assert_eq!(events.len(), 2);
+    assert_eq!(events[0].start_ns, events[1].start_ns);
+    assert!(events[0].start_ns > 1_000_000);
+    for event in events {
+        assert_eq!((event.duration_ns, event.saturated), (0, false));
+    }
+}
+
+/// Regions are timed by the recorder's clock, by `Instant`s, by `begin` and `finish` and again by the recorder's clock, each inside the one before it, and are
+/// nested in the file by the nanosecond.
+#[test]
+fn times_by_moments_instants_and_regions_are_of_one_clock() {
+    const ROUNDS: u64 = 1000;
+    let (_folder, path) = folder();
+    let recorder = Recorder::create(&path, 4 * ROUNDS).unwrap();
+    for _ in 0..ROUNDS {
+        let outer = recorder.now();
+        let start = Instant::now();
+        let region = recorder.begin(Event::new(3));
+        let (inner, inner_end) = (recorder.now(), recorder.now());
+        region.finish();
+        let elapsed = start.elapsed();
+        let outer_end = recorder.now();
+        recorder.record_between(outer, outer_end, Event::new(1));
+        recorder.record(start, elapsed, Event::new(2));
+        recorder.record_between(inner, inner_end, Event::new(4));
+    }
+    let trace = Trace::open(&path).unwrap();
+    let mut events: Vec<_> = trace.events().collect();
+    assert_eq!(events.len() as u64, 4 * ROUNDS);
+    for round in events.chunks_mut(4) {
+        round.sort_unstable_by_key(|event| event.lane);
+        for pair in round.windows(2) {
+            let nested =
+                pair[0].start_ns <= pair[1].start_ns && pair[1].end_ns() <= pair[0].end_ns();
+            assert!(nested, "{pair:?}");
+        }
+    }
+}
+
+#[test]
 fn finish_is_idempotent_and_caches_dropped() {
     let (_folder, path) = folder();
     let recorder = Recorder::create(&path, 2).unwrap();

@@ -64,6 +64,10 @@ impl Stepped<'_> {
                     script::elapsed(index),
                     event,
                 ),
+                Call::Between => {
+                    let start = way.now();
+                    way.record_between(start, way.now(), event);
+                }
                 Call::Begin(region) => regions[region] = Some(way.begin(event)),
                 Call::Finish(region) => {
                     let mut region = regions[region].take().ok_or("the region has not begun")?;

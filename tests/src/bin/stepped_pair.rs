@@ -50,8 +50,10 @@ fn take_turns(thread: usize, recorder: &Recorder, words: &SharedWords) {
             match word(word::KIND).load(Ordering::SeqCst) {
                 pair::KIND_RECORD => record(recorder, start, elapsed, event, started),
                 pair::KIND_REGION => region(recorder, event, started),
+                pair::KIND_BETWEEN => between(recorder, event, started),
                 pair::KIND_OWN_RECORD => record(&writer, start, elapsed, event, started),
                 pair::KIND_OWN_REGION => region(&writer, event, started),
+                pair::KIND_OWN_BETWEEN => between(&writer, event, started),
                 _ => {
                     started();
                     drop(writer);
@@ -67,6 +69,13 @@ fn take_turns(thread: usize, recorder: &Recorder, words: &SharedWords) {
 fn record(way: &impl Way, start: Instant, elapsed: Duration, event: Event, started: impl Fn()) {
     started();
     way.record(start, elapsed, event);
+}
+
+fn between(way: &impl Way, event: Event, started: impl Fn()) {
+    let start = way.now();
+    let end = way.now();
+    started();
+    way.record_between(start, end, event);
 }
 
 fn region(way: &impl Way, event: Event, started: impl Fn()) {

@@ -38,7 +38,7 @@ pub const SECTIONS: [Section; 4] = [
     Section::Sync,
 ];
 
-/// A million times each: `record`, `begin` and `finish`, `begin` and `fail`, a dropped region; then calls that are refused.
+/// A million times each: `record`, `record_between`, `begin` and `finish`, `begin` and `fail`, a dropped region; then calls that are refused.
 pub fn hot_path<W: Way>(way: &W, label: Label) {
     let start = Instant::now();
     let before_epoch = start.checked_sub(Duration::from_secs(3600));
@@ -50,6 +50,9 @@ pub fn hot_path<W: Way>(way: &W, label: Label) {
             .status(number as u32)
             .failed(number % 2 == 0);
         way.record(start, Duration::from_nanos(number), event);
+        let moment = way.now();
+        way.record_between(moment, way.now(), event);
+        way.record_between(way.now(), moment, event);
         let mut region = way.begin(event);
         region.set_copied_bytes(number);
         region.finish();

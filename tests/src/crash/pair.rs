@@ -33,6 +33,10 @@ pub const KIND_REGION: u64 = 2;
 pub const KIND_OWN_RECORD: u64 = 3;
 /// The writer's `begin`, then `finish`.
 pub const KIND_OWN_REGION: u64 = 4;
+/// The recorder's `record_between`.
+pub const KIND_BETWEEN: u64 = 6;
+/// The writer's `record_between`.
+pub const KIND_OWN_BETWEEN: u64 = 7;
 /// No event: the writer is dropped and a new one made.
 pub const KIND_RETAKE: u64 = 5;
 

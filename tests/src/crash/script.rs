@@ -30,6 +30,8 @@ pub mod word {
 pub enum Call {
     /// `record`.
     Record,
+    /// `now`, twice, then `record_between`.
+    Between,
     /// `begin`, of the region with this number.
     Begin(usize),
     /// Its `finish`, with the bytes it copied.
@@ -52,7 +54,7 @@ pub enum Call {
 
 /// Calls on the recorder and on writers, in an order that fills and wraps rings, nests and crosses regions.
 pub const SCRIPT: &[Call] = {
-    use Call::{Begin, Drop, End, Fail, Finish, GiveBack, Label, Panic, Record, Take};
+    use Call::{Begin, Between, Drop, End, Fail, Finish, GiveBack, Label, Panic, Record, Take};
     &[
         Record,
         Record,
@@ -86,12 +88,21 @@ pub const SCRIPT: &[Call] = {
         Finish(0), // around a whole lap
         Panic,
         Record,
-        Take, // a ring of its own, which
+        Between,
+        Begin(0),
+        Between,
+        Between,
+        Finish(0), // around two
+        Take,      // a ring of its own, which
         Record,
         Record,
         Record,
         Record,
         Record, // is filled and wraps
+        Between,
+        Begin(0),
+        Between,
+        Drop(0), // around one
         Begin(0),
         Finish(0), // alone
         Begin(0),

@@ -3,12 +3,16 @@
 use std::ops::Deref;
 use std::time::{Duration, Instant};
 
-use hrx_trace::{Destination, Event, Recorder, Region, Writer};
+use hrx_trace::{Destination, Event, Moment, Recorder, Region, Writer};
 
 /// A recorder or a writer.
 pub trait Way: Destination + Sized {
     /// [`Recorder::record`], or [`Writer::record`].
     fn record(&self, start: Instant, elapsed: Duration, event: Event);
+    /// [`Recorder::now`], or [`Writer::now`].
+    fn now(&self) -> Moment;
+    /// [`Recorder::record_between`], or [`Writer::record_between`].
+    fn record_between(&self, start: Moment, end: Moment, event: Event);
     /// [`Recorder::begin`], or [`Writer::begin`].
     fn begin(&self, event: Event) -> Region<'_, Self>;
 }
@@ -17,6 +21,16 @@ impl Way for Recorder {
     #[inline]
     fn record(&self, start: Instant, elapsed: Duration, event: Event) {
         self.record(start, elapsed, event);
+    }
+
+    #[inline]
+    fn now(&self) -> Moment {
+        self.now()
+    }
+
+    #[inline]
+    fn record_between(&self, start: Moment, end: Moment, event: Event) {
+        self.record_between(start, end, event);
     }
 
     #[inline]
@@ -29,6 +43,16 @@ impl<R: Deref<Target = Recorder>> Way for Writer<R> {
     #[inline]
     fn record(&self, start: Instant, elapsed: Duration, event: Event) {
         self.record(start, elapsed, event);
+    }
+
+    #[inline]
+    fn now(&self) -> Moment {
+        self.now()
+    }
+
+    #[inline]
+    fn record_between(&self, start: Moment, end: Moment, event: Event) {
+        self.record_between(start, end, event);
     }
 
     #[inline]

@@ -263,6 +263,7 @@ impl Arguments {
         OutputOptions {
             gzip: self.named().gzip,
             grows: self.follow,
+            tail: self.format().tail(),
             force: self.force,
         }
     }

@@ -105,7 +105,8 @@ fn a_span_of_days_is_stated_without_a_unit_after_the_clock() {
     capture.write(folder.path(), "run.hrxt");
     assert_eq!(
         stderr(&run(&["run.hrxt"], folder.path())),
-        "hrx-convert: 1 event over 89 d 23:46:29 (host-observed), 0 overwritten, 0 torn, 0 open regions; the writer died\n"
+        "hrx-convert: warning: the JSON reaches to day 90, and its viewers tell every nanosecond apart up to day 6.4 only: -o x.pftrace is exact at any time\n\
+         hrx-convert: 1 event over 89 d 23:46:29 (host-observed), 0 overwritten, 0 torn, 0 open regions; the writer died\n"
     );
 }
 

@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 
 use hrx_trace_tests::programs::PROGRAMS;
 use rustix::process::{Pid, Signal, kill_process};
-use support::{hrx_run, stderr, stdout, until};
+use support::ways::{hrx_run, stderr, stdout, until};
 use tempfile::TempDir;
 
 /// hrx-run with these options, and a recorder that does these steps.
@@ -355,8 +355,16 @@ fn a_hang_is_noticed_once() {
 
 #[test]
 fn a_program_that_records_is_not_stuck() {
-    let steps = ["every=20"];
-    let child = command(&["--summary", "never", "--stuck", "2s"], &steps)
+    let folder = folder();
+    let options = [
+        "-o",
+        text(folder.path()),
+        "--summary",
+        "never",
+        "--stuck",
+        "2s",
+    ];
+    let child = command(&options, &["every=20"])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
@@ -493,7 +501,7 @@ fn a_death_by_the_out_of_memory_killer() {
     let limited = fs::write(group.join("memory.limit_in_bytes"), "67108864");
     let script = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", group.display());
     let output = Command::new("sh")
-        .args(["-c", &script, "sh", support::HRX_RUN, "--"])
+        .args(["-c", &script, "sh", support::ways::HRX_RUN, "--"])
         .args(["python3", "-c", "bytes = bytearray(1 << 30)"])
         .env_remove("HRX_TRACE_DIR")
         .output();

@@ -6,7 +6,7 @@ use std::fs;
 use std::process::Command;
 
 use support::terminal::{CTRL_BACKSLASH, CTRL_C, CTRL_D, CTRL_Z, Terminal};
-use support::{Way, both_ways, until};
+use support::ways::{Way, both_ways, until};
 
 /// A program that says which signals it gets, until it gets SIGUSR2.
 const LISTENER: &str = r#"

@@ -107,7 +107,8 @@ fn record_into(path: &Path, file: File, layout: Identity, options: &Options) -> 
             .map(|_| [AtomicU64::new(SEQUENCE_NONE)])
             .collect(),
         gate,
-        epoch,
+        epoch: epoch.instant,
+        epoch_ns: epoch.moment.monotonic_ns(),
         process: process_id,
         open_table: OpenTable::new(
             lines(identity.open_offset, open_bytes),

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::time::Instant;
 
 use hrx_trace_format::Identity;
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
+
+use crate::moment::{Epoch, clock_ns};
 
 /// Fills in the process, the host and the program.
 pub fn describe(identity: &mut Identity) {
@@ -26,18 +27,12 @@ pub fn describe(identity: &mut Identity) {
 }
 
 /// Fills in the capture's start by every clock, and returns it. The readings are some 100 ns apart.
-pub fn stamp(identity: &mut Identity) -> Instant {
-    identity.epoch_realtime_ns = now_ns(ClockId::Realtime);
-    identity.epoch_boottime_ns = now_ns(ClockId::Boottime);
-    identity.epoch_monotonic_ns = now_ns(ClockId::Monotonic);
-    // std's Instant is CLOCK_MONOTONIC too, but does not give its number away.
-    Instant::now()
-}
-
-fn now_ns(clock: ClockId) -> u64 {
-    let now = clock_gettime(clock);
-    // Neither is negative: the clocks began in 1970 or at boot.
-    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+pub fn stamp(identity: &mut Identity) -> Epoch {
+    identity.epoch_realtime_ns = clock_ns(ClockId::Realtime);
+    identity.epoch_boottime_ns = clock_ns(ClockId::Boottime);
+    let epoch = Epoch::now();
+    identity.epoch_monotonic_ns = epoch.moment.monotonic_ns();
+    epoch
 }
 
 /// The kernel's random id of this boot: a UUID's 32 hexadecimal digits, as 16 bytes.

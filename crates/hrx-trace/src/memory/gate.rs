@@ -1,10 +1,11 @@
 //! The gate through which every call passes: open while the recorder records, closed once it is finished, and closed in every forked child.
 
 use std::io;
+use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use memmap2::{MmapMut, MmapRaw};
-use rustix::mm::{Advice, madvise};
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 /// The kernel rounds it up to a page of its own.
 const GATE_BYTES: usize = size_of::<AtomicU32>();
@@ -15,17 +16,24 @@ const GATE_BYTES: usize = size_of::<AtomicU32>();
 /// kernel gives it zeroes, and no handler of ours has to run. Costs one load, always from the cache.
 #[derive(Debug)]
 pub struct Gate {
-    page: MmapRaw,
+    word: NonNull<AtomicU32>,
 }
+
+// SAFETY: the page that `word` is on is mapped until the gate is dropped, on whichever thread.
+unsafe impl Send for Gate {}
+// SAFETY: as for Send; atomics may be shared.
+unsafe impl Sync for Gate {}
 
 impl Gate {
     /// An open gate.
     pub fn open() -> io::Result<Self> {
-        let page = MmapRaw::from(MmapMut::map_anon(GATE_BYTES)?);
-        let address = page.as_mut_ptr().cast();
+        let (protection, private) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+        // SAFETY: the kernel chooses where the new page lies.
+        let page = unsafe { mmap_anonymous(ptr::null_mut(), GATE_BYTES, protection, private) }?;
+        let word = NonNull::new(page.cast()).ok_or(Errno::INVAL)?;
+        let gate = Self { word };
         // SAFETY: the page is private, anonymous and ours alone, and the advice affects only what a child finds in it.
-        unsafe { madvise(address, page.len(), Advice::LinuxWipeOnFork) }?;
-        let gate = Self { page };
+        unsafe { madvise(page, GATE_BYTES, Advice::LinuxWipeOnFork) }?;
         gate.word().store(1, Ordering::Release);
         Ok(gate)
     }
@@ -44,6 +52,13 @@ impl Gate {
     #[inline]
     fn word(&self) -> &AtomicU32 {
         // SAFETY: the page is aligned and initialised (zeroes), lives as long as `self`, and its first word is only ever accessed through this.
-        unsafe { AtomicU32::from_ptr(self.page.as_mut_ptr().cast()) }
+        unsafe { self.word.as_ref() }
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        // SAFETY: `open` mapped the page, and no reference to its word outlives the gate.
+        let _ = unsafe { munmap(self.word.as_ptr().cast(), GATE_BYTES) };
     }
 }

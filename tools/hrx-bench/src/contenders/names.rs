@@ -7,5 +7,7 @@ pub const RECORD_TMPFS: &str = "record, tmpfs";
 pub const RECORD_DISK: &str = "record, disk";
 pub const TRACER: &str = "record through Tracer";
 pub const WRITER: &str = "record by a Writer";
+pub const RECORD_BETWEEN: &str = "record_between, own clock reads";
+pub const RECORD_BETWEEN_BY_WRITER: &str = "record_between by a Writer, own clock reads";
 pub const BEGIN_FINISH: &str = "begin + finish, own clock reads";
 pub const BEGIN_FINISH_BY_WRITER: &str = "begin + finish by a Writer, own clock reads";

@@ -87,6 +87,38 @@ impl Contender for BeginFinish {
     }
 }
 
+/// `Recorder::record_between`, with two calls of `Recorder::now`.
+pub struct RecordBetween(pub Recorder);
+
+impl Contender for RecordBetween {
+    type Thread<'a> = ();
+
+    fn thread(&self, _: usize) {}
+
+    #[inline]
+    fn event(&self, (): &mut (), fields: &Fields) {
+        let start = self.0.now();
+        self.0.record_between(start, self.0.now(), event(fields));
+    }
+}
+
+/// `Writer::record_between`, with two calls of `Writer::now`.
+pub struct RecordBetweenByWriter(pub Recorder);
+
+impl Contender for RecordBetweenByWriter {
+    type Thread<'a> = Writer<&'a Recorder>;
+
+    fn thread(&self, _: usize) -> Writer<&Recorder> {
+        self.0.writer()
+    }
+
+    #[inline]
+    fn event(&self, writer: &mut Writer<&Recorder>, fields: &Fields) {
+        let start = writer.now();
+        writer.record_between(start, writer.now(), event(fields));
+    }
+}
+
 /// `Tracer::record`, as a program that used the in-memory tracer calls it.
 pub struct ByTracer(pub Tracer);
 

@@ -24,6 +24,8 @@ pub enum Counted {
     Writer,
     BeginFinish,
     BeginFinishByWriter,
+    RecordBetween,
+    RecordBetweenByWriter,
     Tracer,
 }
 
@@ -36,6 +38,8 @@ impl Counted {
             Self::Writer => names::WRITER,
             Self::BeginFinish => names::BEGIN_FINISH,
             Self::BeginFinishByWriter => names::BEGIN_FINISH_BY_WRITER,
+            Self::RecordBetween => names::RECORD_BETWEEN,
+            Self::RecordBetweenByWriter => names::RECORD_BETWEEN_BY_WRITER,
             Self::Tracer => names::TRACER,
         }
     }
@@ -56,6 +60,16 @@ impl Counted {
                 );
             }
             Self::BeginFinish => spin(&ours::BeginFinish(setup.tmpfs.recorder(&options)?), events),
+            Self::RecordBetween => {
+                spin(
+                    &ours::RecordBetween(setup.tmpfs.recorder(&options)?),
+                    events,
+                );
+            }
+            Self::RecordBetweenByWriter => spin(
+                &ours::RecordBetweenByWriter(setup.tmpfs.recorder(&own)?),
+                events,
+            ),
             Self::Tracer => {
                 let tracer = Tracer::default();
                 tracer.start_at(setup.tmpfs.fresh(), CACHED as usize)?;

@@ -55,7 +55,7 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         title: "the caller's two clock reads counted, 1 thread, ring in cache",
-        note: "begin + finish: its own two, instead of the caller's",
+        note: "begin + finish and record_between: their own two, instead of the caller's",
         sample_factor: 1,
         cases: |setup, _| clocked(setup),
     },
@@ -261,12 +261,17 @@ fn clocked(setup: &Setup) -> Result<Vec<Case<'_>>> {
     let options = Options::new(CACHED);
     add_record(setup, &mut group, &options)?;
     add_writer(setup, &mut group, options.clone())?;
-    let begin_finish = ours::BeginFinish(setup.tmpfs.recorder(&options)?);
-    group
-        .cases
-        .push(Case::new(names::BEGIN_FINISH, move |events| {
-            Ok(run(&begin_finish, Load::Bare, 1, events))
-        }));
+    // These read the clock themselves.
+    group.load = Load::Bare;
+    let recorder = || setup.tmpfs.recorder(&options);
+    group.add(names::BEGIN_FINISH, ours::BeginFinish(recorder()?));
+    group.add(names::RECORD_BETWEEN, ours::RecordBetween(recorder()?));
+    let own = options.clone().writers(1);
+    let recorder = || setup.tmpfs.recorder(&own);
+    let begin_finish = ours::BeginFinishByWriter(recorder()?);
+    group.add(names::BEGIN_FINISH_BY_WRITER, begin_finish);
+    let record_between = ours::RecordBetweenByWriter(recorder()?);
+    group.add(names::RECORD_BETWEEN_BY_WRITER, record_between);
     Ok(group.cases)
 }
 
@@ -326,6 +331,8 @@ fn instructions(setup: &Setup) -> Result<Table> {
         Counted::Writer,
         Counted::BeginFinish,
         Counted::BeginFinishByWriter,
+        Counted::RecordBetween,
+        Counted::RecordBetweenByWriter,
         Counted::Tracer,
     ];
     let baseline = Counted::Baseline.instructions(setup)?;

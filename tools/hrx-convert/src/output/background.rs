@@ -7,13 +7,13 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use crate::output::encoder::{CHUNK_BYTES, Encoder};
-use crate::output::options::OutputOptions;
+use crate::output::options::{OutputOptions, Piece};
 
 /// Chunks that wait to be written: how far the producer may be ahead.
 const CHUNKS_AHEAD: usize = 4;
 
-/// What the thread is sent: bytes, and whether to flush after them.
-type Chunk = (Vec<u8>, bool);
+/// What the thread is sent.
+type Chunk = (Vec<u8>, Piece);
 
 /// The thread, and the chunk that is being filled for it.
 pub struct Background {
@@ -47,12 +47,12 @@ impl Background {
             let Ok(mut encoder) = take.recv() else {
                 return Ok(());
             };
-            for (chunk, flush) in to_write {
-                encoder.write(&chunk, flush)?;
+            for (chunk, piece) in to_write {
+                encoder.write(&chunk, piece)?;
                 // At the end of the output, there is no one left to reuse it.
                 let _ = written.try_send(chunk);
             }
-            encoder.finish()
+            Ok(())
         };
         let worker = match thread::Builder::new().spawn(work) {
             Ok(thread) => {
@@ -76,31 +76,31 @@ impl Background {
     pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.chunk.extend_from_slice(bytes);
         if self.chunk.len() >= CHUNK_BYTES {
-            self.hand_over(false)?;
+            self.hand_over(Piece::Part)?;
         }
         Ok(())
     }
 
     /// Has everything so far written and flushed.
     pub fn flush(&mut self) -> io::Result<()> {
-        self.hand_over(true)
+        self.hand_over(Piece::Awaited)
     }
 
     #[cold]
-    fn hand_over(&mut self, flush: bool) -> io::Result<()> {
+    fn hand_over(&mut self, piece: Piece) -> io::Result<()> {
         match &mut self.worker {
             Worker::Thread { chunks, spent, .. } => {
                 let mut empty = spent.try_recv().unwrap_or_default();
                 empty.clear();
                 let full = mem::replace(&mut self.chunk, empty);
-                match chunks.send((full, flush)) {
+                match chunks.send((full, piece)) {
                     Ok(()) => Ok(()),
                     // The thread has ended and returns the reason.
                     Err(_) => self.end(),
                 }
             }
             Worker::Here(encoder) => {
-                let written = encoder.write(&self.chunk, flush);
+                let written = encoder.write(&self.chunk, piece);
                 self.chunk.clear();
                 written
             }
@@ -110,7 +110,7 @@ impl Background {
 
     /// Writes what is left and waits until it is written.
     pub fn finish(&mut self) -> io::Result<()> {
-        self.hand_over(false)?;
+        self.hand_over(Piece::Last)?;
         self.end()
     }
 
@@ -120,7 +120,8 @@ impl Background {
                 drop(chunks);
                 thread.join().unwrap_or_else(|_| Err(ended()))
             }
-            Worker::Here(encoder) => encoder.finish(),
+            // Its last piece said so.
+            Worker::Here(_) => Ok(()),
             Worker::Ended => Err(ended()),
         }
     }

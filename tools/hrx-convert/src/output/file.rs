@@ -31,6 +31,7 @@ pub struct Output {
     temporary: Option<(TemporaryFile, PathBuf)>,
     name: String,
     is_terminal: bool,
+    has_tail: bool,
 }
 
 impl Output {
@@ -85,6 +86,7 @@ impl Output {
     ) -> io::Result<Self> {
         Ok(Self {
             is_terminal: file.is_terminal(),
+            has_tail: !options.tail_of(&file).is_empty(),
             background: Background::new(file, options)?,
             temporary,
             name,
@@ -118,6 +120,11 @@ impl Output {
     /// Whether it is a terminal, across which a progress bar would be drawn.
     pub fn is_terminal(&self) -> bool {
         self.is_terminal
+    }
+
+    /// Whether it ends in [`OutputOptions::tail`] until it is complete.
+    pub fn has_tail(&self) -> bool {
+        self.has_tail
     }
 
     /// Completes the output. Only now does the file have its name.
@@ -159,8 +166,8 @@ fn require_own(there: &Metadata) -> anyhow::Result<()> {
 fn growing(path: &Path, options: OutputOptions) -> io::Result<File> {
     let mut to_open = File::options();
     to_open.create(true);
-    // Of a compressed file, the end of the last piece is overwritten.
-    let file = match options.gzip {
+    // The end of the last piece is overwritten.
+    let file = match options.gzip || !options.tail.is_empty() {
         true => to_open.write(true).open(path)?,
         false => to_open.append(true).open(path)?,
     };
@@ -215,14 +222,12 @@ mod tests {
         let plain = written(OutputOptions::default(), pieces);
         assert_eq!(plain, pieces.concat());
         for grows in [false, true] {
-            let bytes = written(
-                OutputOptions {
-                    gzip: true,
-                    grows,
-                    force: false,
-                },
-                pieces,
-            );
+            let options = OutputOptions {
+                gzip: true,
+                grows,
+                ..OutputOptions::default()
+            };
+            let bytes = written(options, pieces);
             // This decoder reads one member and no further.
             let mut decoder = flate2::bufread::GzDecoder::new(bytes.as_slice());
             let mut text = Vec::new();
@@ -263,7 +268,7 @@ mod tests {
         let options = OutputOptions {
             gzip: true,
             grows: true,
-            force: false,
+            ..OutputOptions::default()
         };
         let mut output = Output::create(Some(&path), options).expect("an output");
         let mut so_far = Vec::new();
@@ -304,6 +309,57 @@ mod tests {
                 "{cut}"
             );
         }
+    }
+
+    /// The bug: followed JSON was an array, which can be cut anywhere, and whose unit chrome://tracing takes for milliseconds. An object that is
+    /// cut is refused by all viewers.
+    #[test]
+    fn what_grows_with_a_tail_is_whole_after_every_piece() {
+        for gzip in [false, true] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("out");
+            let options = OutputOptions {
+                gzip,
+                grows: true,
+                tail: b" and so on",
+                ..OutputOptions::default()
+            };
+            let so_far = || {
+                let file = fs::read(&path).expect("the output");
+                if !gzip {
+                    return Some(file);
+                }
+                let mut text = Vec::new();
+                let mut decoder = flate2::bufread::GzDecoder::new(file.as_slice());
+                let read = decoder.read_to_end(&mut text);
+                // In the member, and nothing after it.
+                (read.is_ok() && decoder.into_inner().is_empty()).then_some(text)
+            };
+            let mut output = Output::create(Some(&path), options).expect("an output");
+            assert!(output.has_tail());
+            let mut text = Vec::new();
+            let long = vec![b'x'; CHUNK_BYTES];
+            for piece in [&b"one"[..], b", two", &long] {
+                text.extend_from_slice(piece);
+                output.write_all(piece).expect("room");
+                output.flush().expect("room");
+                // The thread has one thing to do.
+                while so_far() != Some([&text, &b" and so on"[..]].concat()) {
+                    thread::yield_now();
+                }
+            }
+            output.write_all(b".").expect("room");
+            output.commit().expect("room");
+            text.push(b'.');
+            assert_eq!(so_far(), Some(text));
+        }
+        let device = OutputOptions {
+            grows: true,
+            tail: b"]",
+            ..OutputOptions::default()
+        };
+        let output = Output::create(Some(Path::new("/dev/null")), device);
+        assert!(!output.expect("an output").has_tail());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use pty_process::Size;
 use pty_process::blocking::{Command, Pty, open};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::{HRX_RUN, PATIENCE, Way};
+use super::ways::{HRX_RUN, PATIENCE, SILENT, Way};
 
 /// What the shell shows when it is ready.
 const PROMPT: &str = "bash> ";
@@ -37,9 +37,11 @@ impl Terminal {
         pty.resize(Size::new(24, 80)).expect("a size");
         let run = match way {
             Way::Plain => "env".to_owned(),
-            Way::Run => format!("{HRX_RUN} --summary never --"),
+            Way::Run => format!("{HRX_RUN} {}", SILENT.join(" ")),
         };
-        let shell = Command::new("bash")
+        // With no signal ignored, as under nohup SIGHUP is.
+        let shell = Command::new("env")
+            .args(["--default-signal", "bash"])
             .args(["--norc", "--noprofile", "--noediting", "-i"])
             .env("RUN", run)
             .env("PS1", PROMPT)

@@ -27,15 +27,19 @@ function latencyChart(lane, label, fill) {
   return figure(printable(label.label), `${lane.name}: ${plural(label.count, 'region')}, p50 ${shortTime(label.p50_ns)}, p99 ${shortTime(label.p99_ns)}, max ${shortTime(label.max_ns)}`, svg);
 }
 
-/** Bytes per second in each bin, for each lane that copied. A region's bytes are spread evenly over its duration. */
+/** Bytes per second in each bin, for each lane that copied. A region's bytes are spread evenly over its duration; without one they are in its bin. */
 function bandwidths(regions, to) {
   const lanes = new Map(), bin = to / BINS;
   for (let i = 0; i < regions.count; i++) {
-    if (!regions.bytes[i] || !regions.duration[i] || regions.flags[i] & UNFINISHED) continue;
+    if (!regions.bytes[i] || regions.flags[i] & UNFINISHED) continue;
     const lane = regions.layout.groups[regions.group[i]][0];
     if (!lanes.has(lane)) lanes.set(lane, new Float64Array(BINS));
-    const bins = lanes.get(lane), rate = regions.bytes[i] / regions.duration[i];
-    const first = Math.floor(regions.start[i] / bin);
+    const bins = lanes.get(lane), first = Math.min(Math.floor(regions.start[i] / bin), BINS - 1);
+    if (!regions.duration[i]) {
+      bins[first] += regions.bytes[i];
+      continue;
+    }
+    const rate = regions.bytes[i] / regions.duration[i];
     for (let at = first; at < BINS && at * bin < regions.end[i]; at++) {
       bins[at] += rate * (Math.min(regions.end[i], (at + 1) * bin) - Math.max(regions.start[i], at * bin));
     }
