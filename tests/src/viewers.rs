@@ -58,6 +58,16 @@ impl Tools {
         Self::find("python3", &["python/perfetto"])
     }
 
+    /// What reads tables by [`Tools::python_command`]: pandas, polars and DuckDB.
+    ///
+    /// # Panics
+    /// If they are missing and `CI` is set.
+    #[must_use]
+    pub fn query_engines() -> Option<Self> {
+        let engines = ["python/pandas", "python/polars", "python/duckdb"];
+        Self::find("python3", &engines)
+    }
+
     fn find(program: &str, needed: &[&str]) -> Option<Self> {
         let folder = std::env::var_os("HRX_TEST_TOOLS")
             .map_or_else(|| project().join("target/test-tools"), PathBuf::from);

@@ -33,7 +33,7 @@ use crate::tracks::extras::Extras;
 #[command(version, arg_required_else_help = true, after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 #[command(group(ArgGroup::new("reported").args(["info", "summary", "diff"])))]
 pub struct Arguments {
-    /// The captures to read; a directory stands for its *.hrxt files
+    /// The captures to read; a directory stands for its *.hrxt files. Not `-`: a capture is read at any place, which a pipe does not allow
     #[arg(value_name = "FILE", required_unless_present = "generate")]
     pub(crate) files: Vec<PathBuf>,
 

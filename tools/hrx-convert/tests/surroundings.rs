@@ -1,6 +1,7 @@
 //! The command in what surrounds it: pipes, redirections, limits, terminals, full disks, and names and labels that others chose.
 
 use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -340,17 +341,20 @@ fn nothing_that_is_printed_drives_a_terminal() {
         is_safe(&run(arguments, folder.path()), &format!("{arguments:?}"));
     }
     // What waits announces it.
-    let missing = format!("missing {name}");
-    let output = shell(
-        &format!("timeout -s INT 0.3 \"$0\" --follow '{missing}'"),
-        folder.path(),
-    );
+    let mut child = command(folder.path())
+        .args(["--follow", &format!("missing {name}")])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command");
+    let mut line = String::new();
+    let said = child.stderr.take().expect("a pipe");
+    BufReader::new(said).read_line(&mut line).expect("a line");
+    child.kill().and_then(|()| child.wait()).expect("the end");
     assert!(
-        stderr(&output).contains("waiting for missing"),
-        "{}",
-        stderr(&output)
+        line.contains("waiting for missing") && line.ends_with("999 events\n"),
+        "{line}"
     );
-    is_safe(&output, "--follow");
+    assert!(!line.trim_end().contains(char::is_control), "{line}");
     // On a terminal too.
     for arguments in [
         "--check .",

@@ -17,7 +17,7 @@ use crate::input::option_values::{DurationNs, TimeBound, lane_number};
     next_help_heading = "Select (times such as 250ns, 10us, 1.5ms, 2s, 3m, 1h after the start, or end-2s before the end)"
 )]
 pub struct Selection {
-    /// Leave out regions that ended before TIME
+    /// Leave out regions that ended before TIME, which is not after that of --to
     #[arg(long, value_name = "TIME")]
     pub(crate) from: Option<TimeBound>,
 
