@@ -158,6 +158,22 @@ impl Tools {
         )
     }
 
+    /// Drives the controls of pages of `hrx-convert -o report.html`, in the same steps each. `tests/viewers/report_controls.js` says what a step is.
+    ///
+    /// # Panics
+    /// If the browser fails.
+    #[must_use]
+    pub fn drive<P: AsRef<Path>>(&self, steps: &Value, files: &[P]) -> Vec<DrivenPage> {
+        let steps = steps.to_string();
+        let files = files.iter().map(|file| file.as_ref().as_os_str());
+        let count = files.len();
+        self.run(
+            "report_controls.js",
+            std::iter::once(OsStr::new(&steps)).chain(files),
+            count,
+        )
+    }
+
     /// What the page of `hrx-convert -o report.html` shows and does; `text` is searched for among the labels.
     ///
     /// # Panics
@@ -553,4 +569,32 @@ pub struct ReportPage {
     pub dark: String,
     pub paper: String,
     pub hostile: Option<Value>,
+}
+
+/// What the steps of a driven page led to.
+#[derive(Debug, Deserialize)]
+pub struct DrivenPage {
+    /// What the page wrote to the console, and what it threw.
+    pub errors: Vec<String>,
+    /// After each step.
+    pub steps: Vec<PageState>,
+}
+
+/// What a page shows. `tests/viewers/report_controls.js` says what each field is.
+#[derive(Clone, Debug, Deserialize)]
+#[allow(missing_docs, reason = "the script's own words")]
+pub struct PageState {
+    pub link: String,
+    pub from_ns: Option<f64>,
+    pub to_ns: Option<f64>,
+    pub window: String,
+    pub found: String,
+    pub details: String,
+    pub range: String,
+    pub hover: String,
+    pub hints: Vec<String>,
+    pub tables: Vec<Vec<Vec<String>>>,
+    pub charts: usize,
+    pub copied: String,
+    pub paper: Vec<usize>,
 }

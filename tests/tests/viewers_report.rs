@@ -8,7 +8,8 @@ use std::process::Command;
 use hrx_trace_format::{OpenRecord, Record};
 use hrx_trace_tests::capture::{Capture, region, running};
 use hrx_trace_tests::programs::PROGRAMS;
-use hrx_trace_tests::viewers::{ReportPage, Tools};
+use hrx_trace_tests::viewers::{DrivenPage, PageState, ReportPage, Tools};
+use serde_json::{Value, json};
 
 fn page(capture: &Capture, folder: &Path, name: &str) -> PathBuf {
     let from = capture.write(folder, &format!("{name}.hrxt"));
@@ -313,5 +314,420 @@ fn the_page_says_what_was_not_read_and_what_was_filtered_out() {
     let pages = tools.reports("x", &[&to]);
     for line in expected {
         assert!(pages[0].body.contains(line), "{line}: {}", pages[0].body);
+    }
+}
+
+/// Does the steps on a page, which must not complain.
+fn drive(tools: &Tools, file: &Path, steps: &Value) -> Vec<PageState> {
+    let [
+        DrivenPage {
+            errors,
+            steps: states,
+        },
+    ] = tools.drive(steps, &[file]).try_into().expect("a page");
+    assert_eq!(errors, [""; 0]);
+    assert_eq!(states.len(), steps.as_array().expect("steps").len());
+    states
+}
+
+impl Seen for PageState {}
+
+/// What a state means.
+trait Seen: std::borrow::Borrow<PageState> {
+    fn width_ns(&self) -> f64 {
+        let state = self.borrow();
+        state.to_ns.expect("an address") - state.from_ns.expect("an address")
+    }
+
+    /// Ring and sequence of the selected region, or "open" and what follows.
+    fn selected(&self) -> &str {
+        let (_, after) = self
+            .borrow()
+            .link
+            .split_once("select=0.")
+            .unwrap_or_default();
+        after.split('&').next().unwrap_or_default()
+    }
+
+    /// The first cells of the table with a column of this name.
+    fn column_of(&self, heading: &str) -> Vec<&str> {
+        let tables = &self.borrow().tables;
+        let with = |table: &&Vec<Vec<String>>| table[0].iter().any(|cell| cell == heading);
+        let table = tables.iter().find(with).expect("the table");
+        table[1..].iter().map(|row| row[0].as_str()).collect()
+    }
+}
+
+fn assert_near(found: f64, expected: f64, tolerance: f64) {
+    assert!((found - expected).abs() <= tolerance, "{found}, {expected}");
+}
+
+/// The bug: `End` showed an empty timeline, because its window lay in the margin after the last moment. Found by pressing it. None of the other
+/// controls had a test either.
+#[test]
+fn every_control_shows_what_it_says() {
+    let Some(tools) = Tools::browser() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = page(&pipeline(), folder.path(), "pipeline");
+    let go = |steps: Value| drive(&tools, &file, &steps);
+
+    let moves = go(json!([
+        {"press": "0"}, {"click": "#end"}, {"press": "Home"}, {"press": "End"}, {"click": "#fit"},
+        {"click": "#zoom-in"}, {"click": "#zoom-out"}, {"press": "+"}, {"press": "d"}, {"press": "a"}, {"press": "-"},
+        {"wheel": [0, -400, ["Control"]]}, {"wheel": [300, 0]}, {"drag": [0.5, 0.7]}, {"press": "w"}, {"press": "s"},
+    ]));
+    let [
+        whole,
+        end,
+        home,
+        end_key,
+        fit,
+        zoomed_in,
+        zoomed_out,
+        plus,
+        right,
+        left,
+        minus,
+        wheel,
+        sideways,
+        dragged,
+        closer,
+        farther,
+    ] = &moves[..]
+    else {
+        panic!("{}", moves.len());
+    };
+    for all in [whole, home, fit, zoomed_out] {
+        assert!(
+            all.window.starts_with("101 regions of 101 in view, "),
+            "{}",
+            all.window
+        );
+        assert_near(all.width_ns(), 330_500.0 * 1.016, 2.0);
+    }
+    for end in [end, end_key] {
+        // The kernel and the download of the last item, and what was running.
+        assert!(
+            end.window.starts_with("3 regions of 101 in view, "),
+            "{}",
+            end.window
+        );
+        assert_near(end.from_ns.expect("a link"), 399_500.0 - 3_305.0, 1.0);
+        assert_near(end.to_ns.expect("a link"), 399_500.0 + 66.0, 1.0);
+    }
+    assert_near(zoomed_in.width_ns(), whole.width_ns() / 2.0, 2.0);
+    assert_near(plus.width_ns(), whole.width_ns() / 1.5, 2.0);
+    let begins = |state: &PageState| state.from_ns.expect("an address");
+    assert!(begins(right) > begins(plus));
+    assert_near(right.width_ns(), plus.width_ns(), 2.0);
+    assert!(begins(left) < begins(right));
+    assert_near(minus.width_ns(), whole.width_ns(), 2.0);
+    assert!(wheel.width_ns() < whole.width_ns() * 0.6);
+    assert_near(
+        begins(sideways),
+        begins(wheel) + wheel.width_ns() / 4.0,
+        2.0,
+    );
+    assert!(begins(dragged) < begins(sideways) - sideways.width_ns() / 6.0);
+    assert_near(closer.width_ns(), dragged.width_ns() / 1.5, 2.0);
+    assert_near(farther.width_ns(), dragged.width_ns(), 2.0);
+
+    let chosen = go(json!([
+        {"press": "End"}, {"point": [0.3, 68, "hover"]}, {"point": [0.3, 68, "click"]}, {"press": "ArrowLeft"}, {"press": "ArrowRight"},
+        {"press": "ArrowDown"}, {"press": "ArrowUp"}, {"press": "Enter"}, {"press": "c"}, {"press": "Escape"}, {"press": "0"}, {"press": "End"},
+        {"point": [0.3, 68, "dblclick"]}, {"click": "#tables td button >> nth=0"}, {"click": "#copy-facts"},
+    ]));
+    assert!(
+        chosen[1].hover.starts_with("gemmcompute, 6.00 µs"),
+        "{}",
+        chosen[1].hover
+    );
+    let names: Vec<&str> = chosen[2..10].iter().map(Seen::selected).collect();
+    // Events are numbered upload, kernel, download; below the kernels' row is the running one's.
+    assert_eq!(names[..3], ["0.119", "0.116", "0.119"]);
+    assert!(names[3].starts_with("open."), "{names:?}");
+    assert_eq!(names[4], "0.119");
+    assert_near(chosen[7].width_ns(), 18_000.0, 1.0);
+    assert_eq!(names[6], "0.120");
+    assert_eq!((names[7], chosen[9].details.as_str()), ("", ""));
+    assert_eq!(chosen[12].selected(), "0.119");
+    assert_near(chosen[12].width_ns(), 18_000.0, 1.0);
+    assert!(
+        chosen[13].details.contains("unfinished"),
+        "{}",
+        chosen[13].details
+    );
+    for line in [
+        "label: gemm",
+        "lane: compute (1)",
+        "correlation: 41",
+        "began: 395,000 ns",
+        "ended: never",
+    ] {
+        assert!(
+            chosen[14].copied.lines().any(|copied| copied == line),
+            "{line}: {}",
+            chosen[14].copied
+        );
+    }
+}
+
+/// The bug: the search found a region by its label only, not by the correlation id that a log names.
+#[test]
+fn search_finds_by_label_correlation_thread_and_status() {
+    let Some(tools) = Tools::browser() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = page(&pipeline(), folder.path(), "pipeline");
+    let searches = [
+        ("GEMM", "34 regions"),
+        ("label:copy", "33 regions"),
+        ("7", "1 region, by correlation"),
+        ("0x15", "3 regions, by correlation"),
+        ("correlation:41", "1 region, by correlation"),
+        ("77", "3 regions, by status"),
+        ("status:77", "3 regions, by status"),
+        ("failed", "1 region, by status"),
+        ("unfinished", "1 region, by status"),
+        ("thread:77", "0 regions"),
+        ("label:77", "0 regions"),
+        ("18446744073709551616", "0 regions"),
+        ("", ""),
+    ];
+    let steps = searches.map(|(text, _)| json!({"find": text}));
+    let states = drive(&tools, &file, &json!(steps));
+    for ((text, expected), state) in searches.iter().zip(&states) {
+        assert_eq!(state.found, *expected, "{text}");
+    }
+    let walk = drive(
+        &tools,
+        &file,
+        &json!([
+            {"find": "status:77"}, {"click": "#next"}, {"click": "#next"}, {"click": "#next"}, {"click": "#next"}, {"click": "#previous"},
+        ]),
+    );
+    let names: Vec<&str> = walk[1..].iter().map(Seen::selected).collect();
+    assert_eq!(names, ["0.61", "0.62", "0.63", "0.61", "0.63"]);
+    assert!(
+        walk[3].details.contains("yes, status 77"),
+        "{}",
+        walk[3].details
+    );
+}
+
+#[test]
+fn a_range_has_statistics_and_a_link_reopens_the_view() {
+    let Some(tools) = Tools::browser() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = page(&pipeline(), folder.path(), "pipeline");
+    let go = |steps: Value| drive(&tools, &file, &steps);
+    let states = go(json!([
+        {"click": "#statistics"}, {"click": "#range button >> nth=1"}, {"press": "r"}, {"press": "Escape"}, {"drag": [0.4, 0.6, ["Shift"]]},
+        {"click": "#range button >> nth=0"}, {"find": "status:77"}, {"click": "#next"}, {"click": "#link"},
+        {"open": "#from=200000&to=201000"}, {"hover": ["#rates", 600, 50]}, {"open": "#from=nothing&to=1&select=9.9.9&range=5"},
+    ]));
+    for all in [&states[0], &states[2]] {
+        for row in [
+            "101 regions in 331 µs",
+            "upload\t33\t0\t0\t20.0 %\t2.00 µs\t2.00 µs\t2.00 µs",
+            "compute\t33\t0\t1\t60.2 %\t6.00 µs\t6.00 µs\t6.00 µs",
+            "gemm\t33\t0\t1\t60.2 %",
+            "download\t34\t1\t0\t5.1 %\t500 ns\t500 ns\t500 ns",
+        ] {
+            assert!(all.range.contains(row), "{row}: {}", all.range);
+        }
+    }
+    assert_eq!(
+        (states[1].range.as_str(), states[3].range.as_str()),
+        ("", "")
+    );
+    assert_eq!(states[4].width_ns(), states[3].width_ns());
+    assert!(states[5].link.contains("&range="), "{}", states[5].link);
+    assert!(
+        states[5].width_ns() < states[3].width_ns() * 0.25,
+        "{}",
+        states[5].link
+    );
+    let linked = &states[8];
+    assert!(linked.copied.starts_with("file://"), "{}", linked.copied);
+    assert_eq!(states[10].hover, "upload: 2.05 GB/s at 200.463 µs");
+    assert!(
+        states[11].window.starts_with("101 regions of 101"),
+        "{}",
+        states[11].window
+    );
+
+    let (_, hash) = linked.copied.split_once('#').expect("a link");
+    let again = &go(json!([{"open": format!("#{hash}")}]))[0];
+    for (found, expected) in [
+        (&again.link, &linked.link),
+        (&again.window, &linked.window),
+        (&again.found, &linked.found),
+        (&again.details, &linked.details),
+        (&again.range, &linked.range),
+    ] {
+        assert_eq!(found, expected);
+    }
+    assert_eq!(again.selected(), "0.61");
+}
+
+#[test]
+fn tables_sort_and_paper_has_the_whole() {
+    let Some(tools) = Tools::browser() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = page(&pipeline(), folder.path(), "pipeline");
+    let total = json!({"click": "#tables th button:text-is('Total')"});
+    let states = drive(
+        &tools,
+        &file,
+        &json!([
+            total, total, total, {"press": "End"}, {"paper": true}, {"paper": false},
+        ]),
+    );
+    let lanes = states[..3].iter().map(|state| state.column_of("Total"));
+    let expected = [
+        [
+            "compute",
+            "gemm",
+            "upload",
+            "copy in",
+            "download",
+            "native region",
+        ],
+        [
+            "download",
+            "native region",
+            "upload",
+            "copy in",
+            "compute",
+            "gemm",
+        ],
+        [
+            "upload",
+            "copy in",
+            "compute",
+            "gemm",
+            "download",
+            "native region",
+        ],
+    ];
+    for (found, expected) in lanes.zip(expected) {
+        assert_eq!(found, expected);
+    }
+    // The bug: printing showed the part of the timeline that was in view, squashed. The uploads are on the first row of the whole.
+    let [timeline, _] = states[4].paper[..] else {
+        panic!("{:?}", states[4].paper);
+    };
+    assert!(timeline >= 33, "{timeline}");
+    assert_eq!(states[5].paper, [0; 0]);
+    assert_eq!(states[5].window, states[3].window);
+}
+
+/// The bug: labels that differed after 31 characters only, as kernels' template arguments do, were identical rows without a way to see the rest.
+#[test]
+fn long_labels_can_be_told_apart() {
+    let Some(tools) = Tools::browser() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut capture = Capture::new(100);
+    let labels: Vec<String> = (0..20)
+        .map(|tile| {
+            let tail = "RowMajor, cutlass::epilogue::thread::LinearCombination<float>>(Params)";
+            format!(
+                "void cutlass::gemm::kernel::GemmUniversal<float, {tile}, cutlass::layout::{tail}"
+            )
+        })
+        .collect();
+    for (at, label) in (0..).zip(&labels) {
+        let label_id = capture.label(label);
+        capture.record(Record {
+            label_id,
+            ..region(1, at * 1_000, 900)
+        });
+    }
+    let file = page(&capture, folder.path(), "long");
+    let states = drive(
+        &tools,
+        &file,
+        &json!([{"press": "0"}, {"click": "text=Show 8 more"}]),
+    );
+    let mut rows = states[0].column_of("Total");
+    assert_eq!(rows.len(), 21);
+    assert!(rows.iter().all(|row| row.chars().count() <= 56), "{rows:?}");
+    rows.sort_unstable();
+    rows.dedup();
+    assert_eq!(rows.len(), 21, "{rows:?}");
+    for label in &labels {
+        assert!(states[0].hints.contains(label), "{label}");
+    }
+    assert_eq!((states[0].charts, states[1].charts), (12, 20));
+}
+
+/// The bug: a capture of months had an axis in seconds, "7000000 s", and beyond 2^53 ns, 104 days, short copies had a chart of NaN. Found by trying both.
+#[test]
+fn months_are_days() {
+    const DAY_NS: u64 = 86_400_000_000_000;
+    let Some(tools) = Tools::browser() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    for (days, began) in [
+        (90, "7,776,000,000,000,001 ns"),
+        (120, "10,368,000,000,000,001 ns"),
+    ] {
+        let mut capture = Capture::new(1_000);
+        for at in 0..=days {
+            capture.record(Record {
+                copied_bytes: 4_096,
+                ..region(0, at * DAY_NS + 1, 1)
+            });
+        }
+        let file = page(&capture, folder.path(), &format!("{days}"));
+        let states = drive(
+            &tools,
+            &file,
+            &json!([
+                {"press": "0"}, {"press": "End"}, {"press": "ArrowRight"}, {"press": "Enter"}, {"click": "#tables td button >> nth=0"}, {"click": "#statistics"}, {"find": "failed"}, {"paper": true},
+            ]),
+        );
+        assert!(
+            states[0]
+                .window
+                .starts_with(&format!("{0} regions of {0} in view, ", days + 1)),
+            "{}",
+            states[0].window
+        );
+        assert!(
+            states[1]
+                .window
+                .contains(&format!(" from {} d ", days * 99 / 100)),
+            "{}",
+            states[1].window
+        );
+        assert!(states[3].details.contains(began), "{}", states[3].details);
+        assert_eq!(states[4].details, states[3].details);
+        for state in &states {
+            let tables = state.tables.concat().concat().concat();
+            for text in [
+                &state.window,
+                &state.details,
+                &state.range,
+                &state.link,
+                &tables,
+            ] {
+                assert!(
+                    !text.contains("NaN") && !text.contains("Infinity"),
+                    "{text}"
+                );
+            }
+        }
     }
 }

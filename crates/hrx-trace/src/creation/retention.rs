@@ -75,11 +75,10 @@ impl Finished {
         // It may have become another file since it was looked at.
         (finished_start_ns(&file, program)? == self.started_ns).then_some(())?;
         // Closing the file gives the lock back.
-        match retry_on_intr(|| rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared)) {
-            Err(Errno::WOULDBLOCK) => return None,
-            // Where there are no locks, the state word alone says that it is finished.
-            Ok(()) | Err(_) => {}
-        }
+        let lock =
+            retry_on_intr(|| rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared));
+        // Where there are no locks, the state word alone says that it is finished.
+        (lock != Err(Errno::WOULDBLOCK)).then_some(())?;
         is_same_file(&file, &folder.open_file(&self.name).ok()?)
             .ok()?
             .then_some(())?;

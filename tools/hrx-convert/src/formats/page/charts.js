@@ -1,6 +1,6 @@
-// Charts: how long the regions of each label took, and how fast each lane copied over time.
+// Charts: how long the regions of each label took.
 
-const WIDTH = 300, HEIGHT = 90, LEFT = 4, BOTTOM = 16, BINS = 300, SHOWN = 12;
+const WIDTH = 300, HEIGHT = 90, LEFT = 4, BOTTOM = 16, SHOWN = 12;
 
 const chart = (...content) => element('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT + BOTTOM}`, role: 'img' }, ...content);
 const caption = (x, text, anchor = 'start') => element('text', { x, y: HEIGHT + 12, 'text-anchor': anchor }, text);
@@ -27,50 +27,8 @@ function latencyChart(lane, label, fill) {
   return figure(printable(label.label), `${lane.name}: ${plural(label.count, 'region')}, p50 ${shortTime(label.p50_ns)}, p99 ${shortTime(label.p99_ns)}, max ${shortTime(label.max_ns)}`, svg);
 }
 
-/** Bytes per second in each bin, for each lane that copied. A region's bytes are spread evenly over its duration; without one they are in its bin. */
-function bandwidths(regions, to) {
-  const lanes = new Map(), bin = to / BINS;
-  for (let i = 0; i < regions.count; i++) {
-    if (!regions.bytes[i] || regions.flags[i] & UNFINISHED) continue;
-    const lane = regions.layout.groups[regions.group[i]][0];
-    if (!lanes.has(lane)) lanes.set(lane, new Float64Array(BINS));
-    const bins = lanes.get(lane), first = Math.min(Math.floor(regions.start[i] / bin), BINS - 1);
-    if (!regions.duration[i]) {
-      bins[first] += regions.bytes[i];
-      continue;
-    }
-    const rate = regions.bytes[i] / regions.duration[i];
-    for (let at = first; at < BINS && at * bin < regions.end[i]; at++) {
-      bins[at] += rate * (Math.min(regions.end[i], (at + 1) * bin) - Math.max(regions.start[i], at * bin));
-    }
-  }
-  for (const bins of lanes.values()) bins.forEach((bytes, at) => (bins[at] = bytes / bin));
-  return [...lanes].sort(([one], [other]) => one - other);
-}
-
-function bandwidthChart(title, bins, from, to, highest) {
-  const x = (at) => LEFT + (at / BINS) * (WIDTH - 2 * LEFT), y = (rate) => HEIGHT - (rate / highest) * (HEIGHT - 14);
-  let path = `M${x(0)} ${HEIGHT}`;
-  bins.forEach((rate, at) => (path += `L${x(at).toFixed(2)} ${y(rate).toFixed(2)}L${x(at + 1).toFixed(2)} ${y(rate).toFixed(2)}`));
-  const svg = chart(
-    element('path', { d: `${path}L${x(BINS)} ${HEIGHT}Z`, fill: 'currentColor', 'fill-opacity': 0.35, stroke: 'currentColor', 'stroke-width': 0.5 }),
-    element('line', { class: 'axis', x1: 0, x2: WIDTH, y1: HEIGHT, y2: HEIGHT }),
-    element('text', { x: LEFT, y: 9 }, `${bandwidth(highest)} GB/s`), caption(LEFT, shortTime(from)), caption(WIDTH - LEFT, shortTime(from + to), 'end'),
-  );
-  svg.setAttribute('aria-label', `Copy bandwidth of ${title}: at most ${bandwidth(Math.max(...bins))} GB/s`);
-  return figure(title, `at most ${bandwidth(Math.max(...bins))} GB/s, by ${shortTime(to / BINS)}`, svg);
-}
-
 function drawCharts(timeline, regions, captures) {
   const place = byId('charts');
-  const several = captures.length > 1;
-  const rates = bandwidths(regions, Math.max(...timeline.last, 1));
-  if (rates.length) {
-    place.append(element('h2', {}, 'Copy bandwidth over time'), element('div', { class: 'charts' }, ...rates.map(([index, bins]) => {
-      const lane = regions.layout.lanes[index];
-      return bandwidthChart(several ? `${lane.name}, ${captureName(captures[lane.capture])}` : lane.name, bins, regions.base, Math.max(...timeline.last, 1), Math.max(...bins));
-    })));
-  }
   const labels = captures.flatMap((capture) => capture.lanes.flatMap((lane) => lane.labels.filter((label) => label.histogram?.length).map((label) => [lane, label])));
   labels.sort(([, one], [, other]) => Number(other.total_ns) - Number(one.total_ns));
   if (!labels.length) return;

@@ -1,5 +1,6 @@
 // The regions, unpacked into typed arrays that hold one number of each region (pack.rs describes how they are packed), and facts about the captures.
 
+const LOW_NS = 2 ** 50;
 const FAILED = 1, SATURATED = 2, UNFINISHED = 4;
 
 /** The bytes of the packed island. */
@@ -69,10 +70,21 @@ class Regions {
     this.layout = layout;
     this.base = Number(layout.base_ns);
     this.end = new Float64Array(count);
-    for (let i = 0, start = 0; i < count; i++) {
-      start += this.start[i];
-      this.start[i] = start;
-      this.end[i] = start + this.duration[i];
+    this.lastEnd = 0;
+    // In two parts: added up in one, moments beyond 104 days would drift away by a rounding for each region.
+    this.low = null;
+    for (let i = 0, high = 0, low = 0; i < count; i++) {
+      const large = this.start.large.get(i);
+      if (large) high += Number(large - large % BigInt(LOW_NS));
+      low += large ? Number(large % BigInt(LOW_NS)) : this.start[i];
+      if (low >= LOW_NS) {
+        high += low - low % LOW_NS;
+        low %= LOW_NS;
+      }
+      this.start[i] = high + low;
+      if (this.start[i] > Number.MAX_SAFE_INTEGER) (this.low ??= new Float64Array(count))[i] = low;
+      this.end[i] = this.start[i] + this.duration[i];
+      this.lastEnd = Math.max(this.lastEnd, this.end[i]);
     }
     this.#sortIntoRows();
   }
@@ -107,11 +119,21 @@ class Regions {
     // Sums of everything before each place, so that the sum of any part of a row takes one subtraction.
     this.busyBefore = new Float64Array(this.count + 1);
     this.failedBefore = new Uint32Array(this.count + 1);
+    this.bytesBefore = new Float64Array(this.count + 1);
     for (let place = 0; place < this.count; place++) {
       const i = this.order[place];
       this.busyBefore[place + 1] = this.busyBefore[place] + this.duration[i];
       this.failedBefore[place + 1] = this.failedBefore[place] + (this.flags[i] & FAILED);
+      // An unfinished region has not copied anything for sure.
+      this.bytesBefore[place + 1] = this.bytesBefore[place] + (this.flags[i] & UNFINISHED ? 0 : this.bytes[i]);
     }
+  }
+
+  /** The very nanosecond in which a region began, in the page's time. */
+  beganAt(i) {
+    const start = this.start[i], low = this.low?.[i] ?? 0;
+    const high = start > Number.MAX_SAFE_INTEGER ? Math.round((start - low) / LOW_NS) * LOW_NS : start;
+    return BigInt(this.layout.base_ns) + BigInt(high) + BigInt(low);
   }
 
   /** The first place in [low, high) whose region ends after `time`. */

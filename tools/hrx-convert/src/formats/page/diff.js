@@ -2,10 +2,11 @@
 
 const { files, rows } = JSON.parse(byId('island').textContent);
 const ratio = (value) => value === null ? '-' : value >= 1000 ? '>1000' : value.toFixed(2);
-const name = (row) => row.label === null ? row.lane : element('span', { class: 'inner' }, printable(row.label));
+const labels = new Labels(rows.flatMap((row) => row.label ?? []));
+const name = (row) => row.label === null ? row.lane : element('span', { class: 'inner' }, labels.inTable(row.label));
 const kind = (row) => row.label === null ? 'lane' : '';
 const claimed = (row) => [row.p50, row.p99].includes('slower') ? 'bad' : [row.p50, row.p99].includes('faster') ? 'good' : kind(row);
-const pair = ({ a, b, ratio: by }, text) => [a === null ? '-' : text(a), b === null ? '-' : text(b), ratio(by)];
+const pair = ({ a, b, ratio: by }, text) => [data(a, a === null ? '-' : text(a)), data(b, b === null ? '-' : text(b)), data(by, ratio(by))];
 const claim = (text) => text.replace('-', ' ');
 
 document.title = `${files.join(' and ')} (host-observed)`;

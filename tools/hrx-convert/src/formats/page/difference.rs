@@ -9,6 +9,7 @@ const PAGE: Template = Template {
     html: include_str!("diff.html"),
     scripts: &[
         include_str!("words.js"),
+        include_str!("labels.js"),
         include_str!("tables.js"),
         include_str!("diff.js"),
     ],

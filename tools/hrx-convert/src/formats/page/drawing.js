@@ -3,13 +3,25 @@
 
 /** Regions from this many pixels on have a bar of their own. */
 const DEFINITE = 1.5;
+/** Steps of the axis in seconds, where days, hours and minutes are round. */
+const CLOCK_STEPS = [15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200];
+
+/** Gives a canvas as many pixels as the screen has for it. Drawing on it then counts in CSS pixels. */
+function fitCanvas(canvas, width, height, ratio) {
+  if (canvas.width !== Math.round(width * ratio)) canvas.width = Math.round(width * ratio);
+  if (canvas.height !== Math.round(height * ratio)) canvas.height = Math.round(height * ratio);
+  canvas.getContext('2d').setTransform(ratio, 0, 0, ratio, 0, 0);
+}
 
 class TimelineDrawing extends TimelineView {
-  constructor(regions, captures) {
+  constructor(regions, captures, labels) {
     super(regions, captures);
-    this.context = this.canvas.getContext('2d');
+    this.labels = regions.layout.labels.map(printable);
+    this.differs = this.labels.map((label) => labels.differs.get(label));
+    this.fitted = new Map();
     this.complete = captures.map((capture) => Number(capture.complete_since_ns) - regions.base);
-    // What is highlighted: a region, the regions of its correlation, and the matches of a search.
+    // What is highlighted: a range of time, a region, the regions of its correlation, and the matches of a search.
+    this.range = null;
     this.selected = -1;
     this.related = [];
     this.matched = null;
@@ -30,15 +42,18 @@ class TimelineDrawing extends TimelineView {
   }
 
   draw() {
-    const { canvas, context, regions, view, colour } = this;
-    const ratio = devicePixelRatio || 1;
-    this.width = canvas.clientWidth;
-    const height = canvas.clientHeight;
-    if (canvas.width !== Math.round(this.width * ratio)) canvas.width = Math.round(this.width * ratio);
-    if (canvas.height !== Math.round(height * ratio)) canvas.height = Math.round(height * ratio);
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const { canvas, regions, view } = this;
+    const visible = this.drawOn(canvas, canvas.clientWidth, canvas.clientHeight, devicePixelRatio || 1, this.scroller.scrollTop);
+    byId('window').textContent = `${plural(visible, 'region')} of ${grouped(regions.count)} in view, ${shortTime(view.to - view.from)} from ${this.timeText(Math.max(view.from, 0))}`;
+  }
+
+  /** Draws the view on any canvas, from `scrolled` pixels below the first row on. Returns how many regions are in view, drawn or not. */
+  drawOn(canvas, width, height, ratio, scrolled) {
+    const { regions, view, colour } = this, context = canvas.getContext('2d');
+    Object.assign(this, { context, width });
+    fitCanvas(canvas, width, height, ratio);
     this.scale = (this.width - this.gutter) / (view.to - view.from);
-    this.shift = AXIS - this.scroller.scrollTop;
+    this.shift = AXIS - scrolled;
     context.fillStyle = colour.back;
     context.fillRect(0, 0, this.width, height);
     context.save();
@@ -55,11 +70,12 @@ class TimelineDrawing extends TimelineView {
       if (y > AXIS - ROW && y < height) this.drawRow(row, low, y);
     }
     this.drawRelated();
+    this.drawRange(height);
     this.drawEnds(height);
     context.restore();
     this.drawAxis();
     this.drawNames(height);
-    byId('window').textContent = `${plural(visible, 'region')} of ${grouped(regions.count)} in view, ${shortTime(view.to - view.from)} from ${this.timeText(Math.max(view.from, 0))}`;
+    return visible;
   }
 
   drawRow(row, low, y) {
@@ -113,23 +129,29 @@ class TimelineDrawing extends TimelineView {
     }
     if (room > 34) {
       context.fillStyle = colour.ink;
-      const name = (flags & FAILED ? '✗ ' : '') + printable(regions.labelOf(i)) + (flags & UNFINISHED ? ' (unfinished)' : '');
-      context.fillText(this.fitting(name, room - 8), from + 4, y + BAR / 2 + 0.5);
+      const label = this.labelIndex(i), sign = flags & FAILED ? '✗ ' : '';
+      const name = sign + this.labels[label] + (flags & UNFINISHED ? ' (unfinished)' : '');
+      context.fillText(this.fitting(name, room - 8, sign.length + this.differs[label]), from + 4, y + BAR / 2 + 0.5);
     }
   }
 
-  /** The beginning of the text, as much as fits. Widths are estimated first, because measuring is slow. */
-  fitting(text, room) {
-    const most = Math.floor(room / 3);
-    if (text.length > most) text = text.slice(0, most);
-    if (text.length * 7 < room || this.context.measureText(text).width <= room) return text;
-    let low = 0, high = text.length;
+  /** The text, cut in the middle if there is not enough room. Widths are estimated first and kept afterwards, because measuring is slow. */
+  fitting(text, room, differs = 0) {
+    if (text.length * 7 < room) return text;
+    room = Math.floor(room / 6) * 6;
+    const key = `${room} ${this.context.font} ${text}`, known = this.fitted.get(key);
+    if (known !== undefined) return known;
+    const fits = (text) => this.context.measureText(text).width <= room;
+    let low = 0, high = Math.min(text.length, Math.floor(room / 3));
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (this.context.measureText(`${text.slice(0, middle)}…`).width <= room) low = middle;
+      if (fits(cut(text, middle, differs))) low = middle;
       else high = middle - 1;
     }
-    return low ? `${text.slice(0, low)}…` : '';
+    const fitting = low > 1 ? cut(text, low, differs) : '';
+    if (this.fitted.size > 20_000) this.fitted.clear();
+    this.fitted.set(key, fitting);
+    return fitting;
   }
 
   labelIndex(i) { return this.regions.layout.groups[this.regions.group[i]][1]; }
@@ -151,6 +173,17 @@ class TimelineDrawing extends TimelineView {
       context.strokeRect(from - 1.5, y - BAR / 2 - 1.5, width + 3, BAR + 3);
     }
     context.lineWidth = 1;
+  }
+
+  drawRange(height) {
+    if (!this.range) return;
+    const { context, colour } = this;
+    const from = Math.max(this.xAt(this.range.from), this.gutter - 2), to = Math.min(this.xAt(this.range.to), this.width + 2);
+    context.fillStyle = context.strokeStyle = colour.accent;
+    context.globalAlpha = 0.12;
+    context.fillRect(from, AXIS, to - from, height);
+    context.globalAlpha = 1;
+    context.strokeRect(from, AXIS - 2, to - from, height);
   }
 
   /** Hatches the time in which some ring has lost events to overwriting. */
@@ -203,10 +236,12 @@ class TimelineDrawing extends TimelineView {
     context.fillText(text, left ? x - context.measureText(text).width - 6 : x + 6, bottom + MARKS / 2);
   }
 
-  /** Moments on the axis, with 1, 2 or 5 times a power of ten between them. */
+  /** Moments on the axis. Between them: 1, 2 or 5 times a power of ten of nanoseconds or days, or a round number of seconds. */
   *ticks() {
-    const rough = 110 / this.scale, power = 10 ** Math.floor(Math.log10(rough));
-    const step = Math.max(1, [1, 2, 5, 10].find((factor) => factor * power >= rough) * power);
+    const room = this.regions.base + this.view.to < CLOCK_NS ? 110 : 145;
+    const rough = room / this.scale, unit = rough > 43200e9 ? 86400e9 : 1, power = 10 ** Math.floor(Math.log10(rough / unit)) * unit;
+    const decimal = Math.max(unit, [1, 2, 5, 10].find((factor) => factor * power >= rough) * power);
+    const step = (rough > 10e9 && CLOCK_STEPS.find((seconds) => seconds * 1e9 >= rough) * 1e9) || decimal;
     // Round in the timeline's own times, which do not begin with the first region.
     const base = this.regions.base;
     for (let at = Math.ceil((base + this.view.from) / step) * step; at < base + this.view.to; at += step) yield [at - base, step];
@@ -231,6 +266,7 @@ class TimelineDrawing extends TimelineView {
       if (x >= this.gutter && x < this.width - 60) context.fillText(this.timeText(time, step), x + 3, AXIS / 2);
     }
     context.fillStyle = colour.quiet;
+    if (this.gutter < 100) context.font = '9.5px system-ui, sans-serif';
     context.fillText('host-observed', 6, AXIS / 2);
   }
 

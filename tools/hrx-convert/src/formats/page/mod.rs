@@ -51,11 +51,17 @@ const PAGE: Template = Template {
     scripts: &[
         include_str!("words.js"),
         include_str!("data.js"),
+        include_str!("labels.js"),
+        include_str!("search.js"),
         include_str!("view.js"),
         include_str!("drawing.js"),
         include_str!("timeline.js"),
+        include_str!("rates.js"),
         include_str!("charts.js"),
         include_str!("tables.js"),
+        include_str!("range.js"),
+        include_str!("link.js"),
+        include_str!("paper.js"),
         include_str!("page.js"),
     ],
 };

@@ -1,20 +1,51 @@
 // The tables of the summary: the same figures as `hrx-convert --summary`.
 
-/** A table. "<" before a heading makes its column one of text. */
+/** A table. "<" before a heading makes its column one of text. A click on a heading sorts. */
 function table(headings, rows) {
   const text = headings.map((heading) => heading.startsWith('<'));
   const cell = (name, content, column) => element(name, text[column] ? { class: 'text' } : {}, content);
-  const head = element('tr', {}, ...headings.map((heading, column) => {
-    const made = cell('th', heading.replace('<', ''), column);
+  const buttons = headings.map((heading) => heading.length > 1 && element('button', { type: 'button', title: 'Sort' }, heading.replace('<', '')));
+  const heads = headings.map((_, column) => {
+    const made = cell('th', buttons[column] || '', column);
     made.scope = 'col';
     return made;
+  });
+  const made = rows.map(({ kind = '', cells }) => element('tr', kind ? { class: kind } : {}, ...cells.map((content, column) => cell('td', content, column))));
+  const body = element('tbody', {}, ...made);
+  buttons.forEach((button, column) => button && button.addEventListener('click', () => {
+    // Figures begin with the largest; the third click restores the order.
+    const cycle = text[column] ? ['ascending', 'descending', null] : ['descending', 'ascending', null];
+    const order = cycle[(cycle.indexOf(heads[column].getAttribute('aria-sort')) + 1) % 3];
+    heads.forEach((head) => head.removeAttribute('aria-sort'));
+    if (order) heads[column].setAttribute('aria-sort', order);
+    body.append(...(order ? sorted(made, column, order === 'ascending' ? 1 : -1) : made));
   }));
-  const body = rows.map(({ kind = '', cells }) => element('tr', kind ? { class: kind } : {}, ...cells.map((content, column) => cell('td', content, column))));
-  return element('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': 'Table' }, element('table', {}, element('thead', {}, head), element('tbody', {}, ...body)));
+  return element('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': 'Table' }, element('table', {}, element('thead', {}, element('tr', {}, ...heads)), body));
+}
+
+/** Rows sorted by a column. The inner ones stay under the one that they belong to; cells without a value come last. */
+function sorted(rows, column, direction) {
+  const valueOf = (row) => {
+    const cell = row.cells[column], figure = cell.querySelector('data');
+    return figure ? (figure.value === '' ? null : Number(figure.value)) : cell.textContent || null;
+  };
+  const compare = ([one], [other]) => {
+    const [a, b] = [valueOf(one), valueOf(other)];
+    if (a === null || b === null) return (a === null) - (b === null);
+    return direction * (typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), 'en', { numeric: true }));
+  };
+  const groups = [];
+  for (const row of rows) {
+    if (row.querySelector('.inner') && groups.length) groups.at(-1).push(row);
+    else groups.push([row]);
+  }
+  return groups.sort(compare).flatMap(([head, ...rows]) => [head, ...rows.map((row) => [row]).sort(compare).flat()]);
 }
 
 const inner = (text) => element('span', { class: 'inner' }, text);
-const time = (ns) => ns === null ? '-' : shortTime(ns);
+const time = (ns) => data(ns, ns === null ? '-' : shortTime(ns));
+const bytesCell = (bytes) => Number(bytes) ? data(bytes, byteText(bytes)) : '';
+const number = (value) => Number(value) ? data(value, String(value)) : '';
 
 /** How a capture ended, worded as in the summary. */
 function endingHead(capture) {
@@ -32,12 +63,11 @@ function endingHead(capture) {
   ];
 }
 
-function regionRows(regions, when, find) {
+function regionRows(regions, when, labels, find) {
   return regions.map((region) => ({
     kind: region.failed ? 'bad' : '',
     cells: [
-      region.lane_name, printable(region.label), shortTime(region.duration_ns), when(region), Number(region.copied_bytes) ? byteText(region.copied_bytes) : '',
-      Number(region.correlation_id) ? String(region.correlation_id) : '', region.failed ? `failed: ${region.status}` : '', find(region),
+      region.lane_name, labels.inTable(region.label), time(region.duration_ns), when(region), bytesCell(region.copied_bytes), number(region.correlation_id), region.failed ? `failed: ${region.status}` : '', find(region),
     ],
   }));
 }
@@ -50,22 +80,22 @@ function accountText(account) {
 }
 
 /** The sections of a capture. `find` makes the button that shows a region on the timeline. */
-function sections(capture, find) {
+function sections(capture, labels, find) {
   const open = capture.open_regions.map((region) => ({
     kind: 'bad',
     cells: [
-      region.lane_name, printable(region.label), shortTime(region.running_ns), shortTime(region.start_ns), Number(region.copied_bytes) ? byteText(region.copied_bytes) : '',
-      Number(region.correlation_id) ? String(region.correlation_id) : '', String(region.thread_id), find({ ...region, unfinished: true }),
+      region.lane_name, labels.inTable(region.label), time(region.running_ns), time(region.start_ns), bytesCell(region.copied_bytes), number(region.correlation_id), number(region.thread_id), find({ ...region, unfinished: true }),
     ],
   }));
-  const before = (region) => Number(region.before_the_end_ns) ? `${shortTime(region.before_the_end_ns)} before` : 'at the end';
+  const before = (region) => data(-Number(region.before_the_end_ns), Number(region.before_the_end_ns) ? `${shortTime(region.before_the_end_ns)} before` : 'at the end');
+  const began = (region) => time(region.start_ns);
   const figures = (name, kind, row) => ({
-    kind, cells: [name, grouped(row.count), grouped(row.failed), row.busy_share === null ? '-' : percent(row.busy_share), shortTime(row.total_ns), time(row.mean_ns), time(row.p50_ns), time(row.p90_ns), time(row.p99_ns), time(row.max_ns)],
+    kind, cells: [name, data(row.count, grouped(row.count)), data(row.failed, grouped(row.failed)), data(row.busy_share, percent(row.busy_share)), time(row.total_ns), time(row.mean_ns), time(row.p50_ns), time(row.p90_ns), time(row.p99_ns), time(row.max_ns)],
   });
-  const copies = (name, kind, row) => Number(row.copied_bytes) ? [{ kind, cells: [name, byteText(row.copied_bytes), bandwidth(row.gigabytes_per_second)] }] : [];
-  const eachLane = (of) => capture.lanes.flatMap((lane) => [of(lane.name, 'lane', lane), ...lane.labels.map((label) => of(inner(printable(label.label)), Number(label.failed) ? 'bad' : '', label))]).flat();
+  const copies = (name, kind, row) => Number(row.copied_bytes) ? [{ kind, cells: [name, bytesCell(row.copied_bytes), data(row.gigabytes_per_second, bandwidth(row.gigabytes_per_second))] }] : [];
+  const eachLane = (of) => capture.lanes.flatMap((lane) => [of(lane.name, 'lane', lane), ...lane.labels.map((label) => of(inner(labels.inTable(label.label)), Number(label.failed) ? 'bad' : '', label))]).flat();
   const overlaps = capture.overlaps.filter((overlap) => Number(overlap.overlap_ns)).sort((one, other) => Number(other.overlap_ns) - Number(one.overlap_ns));
-  const gaps = capture.lanes.flatMap((lane) => lane.gaps.map((gap) => ({ cells: [lane.name, shortTime(gap.duration_ns), shortTime(gap.start_ns), gap.to_the_end ? 'to the end' : ''] })));
+  const gaps = capture.lanes.flatMap((lane) => lane.gaps.map((gap) => ({ cells: [lane.name, time(gap.duration_ns), time(gap.start_ns), gap.to_the_end ? 'to the end' : ''] })));
   const { account } = capture;
   const since = Number(capture.complete_since_ns);
   const lost = [
@@ -78,9 +108,9 @@ function sections(capture, find) {
     title('Running at the end'),
     open.length ? table(['<Lane', '<Label', 'For', 'Since', 'Bytes', 'Correlation', 'Thread', ''], open) : element('p', {}, 'Nothing.'),
     title('Last before the end, on each lane'),
-    table(regionHeads('Ended'), regionRows(capture.lanes.flatMap((lane) => lane.last.toReversed()), before, find)),
+    table(regionHeads('Ended'), regionRows(capture.lanes.flatMap((lane) => lane.last.toReversed()), before, labels, find)),
     ...(capture.failures.length ? [
-      title('Failed, the last first'), table(regionHeads('Began'), regionRows(capture.failures.toReversed(), (region) => shortTime(region.start_ns), find)),
+      title('Failed, the last first'), table(regionHeads('Began'), regionRows(capture.failures.toReversed(), began, labels, find)),
       element('p', { class: 'quiet' }, `${grouped(capture.failures.length)} of ${grouped(capture.regions.failed)} that failed.`),
     ] : []),
     title('Regions, by lane and label'),
@@ -91,12 +121,12 @@ function sections(capture, find) {
     element('p', { class: 'quiet' }, 'GB/s: bytes by the time of the regions that copied any; 1 GB = 10^9 bytes.'),
     title('Overlap of lanes'),
     overlaps.length
-      ? table(['<', 'Time', 'Of the span', 'Of the first', 'Of the second'], overlaps.map((overlap) => ({ cells: [overlap.lanes.join(' and '), shortTime(overlap.overlap_ns), percent(overlap.share_of_span), ...overlap.share_of_each.map(percent)] })))
+      ? table(['<', 'Time', 'Of the span', 'Of the first', 'Of the second'], overlaps.map((overlap) => ({ cells: [overlap.lanes.join(' and '), time(overlap.overlap_ns), ...[overlap.share_of_span, ...overlap.share_of_each].map((share) => data(share, percent(share)))] })))
       : element('p', {}, 'No two lanes were busy at once.'),
     title('Longest gaps, with nothing running on the lane'),
     gaps.length ? table(['<Lane', 'Gap', 'From', '<'], gaps) : element('p', {}, 'None.'),
     title('Slowest'),
-    table(regionHeads('Began'), regionRows(capture.slowest, (region) => shortTime(region.start_ns), find)),
+    table(regionHeads('Began'), regionRows(capture.slowest, began, labels, find)),
     title('What is missing'),
     element('p', {}, accountText(account)),
     element('p', {}, !isComplete(capture) ? `Complete for all that ended after ${shortTime(since)}: the last ${shortTime(Number(capture.last_ns) - since)} of ${shortTime(capture.span_ns)}.` : 'Complete from the start: nothing was overwritten.'),

@@ -1,10 +1,16 @@
-// The timeline under the pointer and the keys: selecting, searching, moving.
+// The timeline under the pointer and the keys: selecting regions and ranges, searching, moving.
 
 class Timeline extends TimelineDrawing {
-  constructor(regions, captures, onSelect) {
-    super(regions, captures);
-    this.onSelect = onSelect;
+  /** `on` has what to call: `select` with a region and those of its correlation, `range`, and `draw` after each drawing. */
+  constructor(regions, captures, labels, on) {
+    super(regions, captures, labels);
+    this.on = on;
     this.listen();
+  }
+
+  draw() {
+    super.draw();
+    this.on.draw();
   }
 
   /** The region at a point of the canvas, and how many regions share its pixel; undefined if there is none. */
@@ -36,7 +42,7 @@ class Timeline extends TimelineDrawing {
         if (regions.correlation[other] === correlation && exactly(regions.correlation, other) === exact && regions.laneOf(other).capture === capture) this.related.push(other);
       }
     }
-    this.onSelect(i, this.related);
+    this.on.select(i, this.related);
     this.redraw();
   }
 
@@ -67,20 +73,17 @@ class Timeline extends TimelineDrawing {
     this.reveal(i, close);
   }
 
-  /** Dims the regions whose label does not contain the text. Returns how many do contain it. */
+  /** Dims the regions that a text does not find. */
   search(text) {
-    const { regions } = this;
-    this.matched = null;
-    if (text) {
-      const wanted = text.toLowerCase();
-      const labels = regions.layout.labels.map((label) => label.toLowerCase().includes(wanted));
-      const groups = Uint8Array.from(regions.layout.groups, ([, label]) => labels[label]);
-      const before = new Uint32Array(regions.count + 1);
-      for (let place = 0; place < regions.count; place++) before[place + 1] = before[place] + groups[regions.group[regions.order[place]]];
-      this.matched = { groups, before, count: before[regions.count] };
-    }
+    this.matched = text.trim() ? findRegions(this.regions, text) : null;
     this.redraw();
-    return this.matched?.count ?? 0;
+  }
+
+  /** Marks a range of time, or none. */
+  setRange(range) {
+    this.range = range;
+    this.on.range();
+    this.redraw();
   }
 
   /** Selects the next match (`by` 1) or the one before (-1), wrapping around. */
@@ -89,7 +92,7 @@ class Timeline extends TimelineDrawing {
     if (!matched?.count) return;
     let i = this.selected < 0 && by < 0 ? 0 : this.selected;
     do i = (i + by + regions.count) % regions.count;
-    while (!matched.groups[regions.group[i]]);
+    while (matched.before[regions.place[i] + 1] === matched.before[regions.place[i]]);
     this.choose(i);
   }
 
@@ -100,15 +103,19 @@ class Timeline extends TimelineDrawing {
     }
   }
 
+  /** The part of the view that the captures cover. */
+  inView() { return { from: Math.max(0, this.view.from), to: Math.min(Math.max(1, ...this.last), this.view.to) }; }
+
   listen() {
     const { canvas } = this;
     let drag = null;
+    const between = (one, other) => ({ from: Math.min(one, other), to: Math.max(one, other, Math.min(one, other) + 1) });
     const local = (event) => {
       const box = canvas.getBoundingClientRect();
       return [event.clientX - box.left, event.clientY - box.top];
     };
     canvas.addEventListener('pointerdown', (event) => {
-      drag = { x: event.clientX, view: this.view, moved: false };
+      drag = { x: event.clientX, view: this.view, moved: false, from: event.shiftKey ? this.timeAt(Math.max(local(event)[0], this.gutter)) : null };
       canvas.setPointerCapture(event.pointerId);
     });
     canvas.addEventListener('pointermove', (event) => {
@@ -116,11 +123,17 @@ class Timeline extends TimelineDrawing {
       if (drag) {
         const by = event.clientX - drag.x;
         drag.moved ||= Math.abs(by) > 3;
-        if (drag.moved) this.show(drag.view.from - by / this.scale, drag.view.to - by / this.scale);
+        if (drag.moved && drag.from === null) this.show(drag.view.from - by / this.scale, drag.view.to - by / this.scale);
+        if (drag.moved && drag.from !== null) {
+          // Its statistics wait for the end of the drag.
+          this.range = between(drag.from, this.timeAt(Math.max(x, this.gutter)));
+          this.redraw();
+        }
       }
       this.hover(drag?.moved ? undefined : this.at(x, y), event);
     });
     canvas.addEventListener('pointerup', (event) => {
+      if (drag?.moved && drag.from !== null) this.setRange(this.range);
       if (drag && !drag.moved) this.select(this.at(...local(event))?.i ?? -1);
       drag = null;
     });
@@ -145,7 +158,7 @@ class Timeline extends TimelineDrawing {
         '+': () => this.zoom(1 / 1.5), '=': () => this.zoom(1 / 1.5), w: () => this.zoom(1 / 1.5), '-': () => this.zoom(1.5), s: () => this.zoom(1.5),
         a: () => this.pan(-0.2), d: () => this.pan(0.2), 0: () => this.showAll(), Home: () => this.showAll(), End: () => this.showEnd(),
         ArrowLeft: () => this.step(-1), ArrowRight: () => this.step(1), ArrowUp: () => this.step(-1, true), ArrowDown: () => this.step(1, true),
-        Enter: () => this.selected >= 0 && this.reveal(this.selected, true), Escape: () => this.select(-1), c: () => this.toRelated(),
+        Enter: () => this.selected >= 0 && this.reveal(this.selected, true), Escape: () => this.selected < 0 ? this.setRange(null) : this.select(-1), c: () => this.toRelated(), r: () => this.setRange(this.inView()),
       }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
       if (act) {
         act();
@@ -155,9 +168,7 @@ class Timeline extends TimelineDrawing {
   }
 
   hover(there, event) {
-    const box = byId('hover');
-    box.hidden = !there;
-    if (!there) return;
+    if (!there) return this.tell();
     const { regions } = this, { i, count } = there, lane = regions.laneOf(i);
     const lines = [
       `${lane.name}, ${shortTime(regions.duration[i])} (host-observed), from ${this.timeText(regions.start[i], 1)}`,
@@ -167,7 +178,15 @@ class Timeline extends TimelineDrawing {
       regions.correlation[i] && `correlation ${exactly(regions.correlation, i)}`,
       count > 1 && `the longest of ${grouped(count)} here`,
     ];
-    box.replaceChildren(element('div', { class: 'name' }, printable(regions.labelOf(i))), ...lines.filter(Boolean).map((line) => element('div', {}, line)));
+    return this.tell([element('span', { class: 'name' }, printable(regions.labelOf(i))), ...lines], event);
+  }
+
+  /** Shows lines at the pointer, or hides them. */
+  tell(lines = [], event) {
+    const box = byId('hover');
+    box.replaceChildren(...lines.filter(Boolean).map((line) => element('div', {}, line)));
+    box.hidden = !box.childNodes.length;
+    if (box.hidden) return;
     const width = box.offsetWidth, height = box.offsetHeight;
     box.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - width - 8))}px`;
     box.style.top = `${event.clientY + 18 + height > innerHeight ? event.clientY - height - 10 : event.clientY + 18}px`;

@@ -58,6 +58,7 @@ class TimelineView {
   /** A moment in words, with as many digits as a step needs. */
   timeText(time, step = (this.view.to - this.view.from) / 1000) {
     const absolute = time + this.regions.base;
+    if (absolute >= CLOCK_NS || step >= 60e9) return clockTime(absolute, step);
     const [unit, name] = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs']].find(([unit]) => absolute >= unit * 0.9 || step >= unit) ?? [1, 'ns'];
     const digits = Math.max(0, Math.min(9, Math.ceil(Math.log10(unit) - Math.log10(Math.max(1, step)) - 1e-9)));
     return `${(absolute / unit).toFixed(digits)} ${name}`;
@@ -84,8 +85,12 @@ class TimelineView {
 
   showAll() { this.show(this.whole.from, this.whole.to); }
 
-  /** Shows the last hundredth of the time. */
-  showEnd() { this.show(this.whole.to - (this.whole.to - this.whole.from) / 100, this.whole.to); }
+  /** Shows the last hundredth of the time, or more if nothing ran then: as far back as something did. */
+  showEnd() {
+    const last = Math.max(0, ...this.last), width = Math.max(last / 100, NARROWEST_NS);
+    const from = Math.min(last - width, this.regions.lastEnd - width / 2);
+    this.show(from, last + (last - from) / 50);
+  }
 
   /** Brings a region into view. Zooms only if the region would be too small to see, or with `close`. */
   reveal(i, close = false) {

@@ -19,6 +19,21 @@ function shortTime(ns) {
   }
 }
 
+/** Moments from here on are written as a clock. */
+const CLOCK_NS = 3600e9;
+
+/** A moment as "1:02:03" or "89 d 23:46:29", with as many decimal places as a step needs. */
+function clockTime(ns, step) {
+  const places = Math.max(0, Math.min(9, Math.ceil(9 - Math.log10(Math.max(1, step)) - 1e-9)));
+  // Rounded before it is taken apart, so that no minute has 60 seconds.
+  const unit = 10 ** (9 - places), rounded = Math.round(ns / unit) * unit;
+  const days = Math.floor(rounded / 86400e9), rest = rounded - days * 86400e9, seconds = Math.floor(rest / 1e9);
+  const two = (value) => String(value % 60).padStart(2, '0');
+  const decimals = places ? `.${String(Math.round((rest - seconds * 1e9) / unit)).padStart(places, '0')}` : '';
+  if (days && !rest && step >= 86400e9) return `${grouped(days)} d`;
+  return `${days ? `${grouped(days)} d ` : ''}${Math.floor(seconds / 3600)}:${two(Math.floor(seconds / 60))}:${two(seconds)}${decimals}`;
+}
+
 /** A duration in nanoseconds. */
 const exactTime = (ns) => `${grouped(ns)} ns`;
 
@@ -39,6 +54,9 @@ function element(name, attributes = {}, ...content) {
   return made;
 }
 element.svg = new Set(['rect', 'path', 'line', 'text']);
+
+/** A figure as text, by whose value a table sorts. */
+const data = (value, text) => element('data', { value: value ?? '' }, text);
 
 const byId = (id) => document.getElementById(id);
 
