@@ -648,7 +648,7 @@ fn placeholders_keep_the_files_of_ranks_and_restarts_apart() {
 }
 
 /// The bug: a name that is unique by the process id alone comes twice: a program starts many captures, `exec` keeps the id, and each container has its process 1.
-/// Found by thinking of them.
+/// Found in review.
 #[test]
 fn names_chosen_by_the_recorder_count_up() {
     let (folder, path) = folder();

@@ -37,7 +37,7 @@ impl Options {
     /// Begins the capture where the environment says:
     ///
     /// 1. in the file `$HRX_TRACE_FILE`, in which placeholders stand for process, host, time and rank: see [`expand_path`]. An error there is final.
-    /// 2. in `$HRX_TRACE_DIR`, under a name as that of [`Options::create_in`]. Only if there is no room, the next folder is tried.
+    /// 2. in `$HRX_TRACE_DIR`, under a name like those of [`Options::create_in`]. Only if there is no room, the next folder is tried.
     /// 3. in `$XDG_RUNTIME_DIR`, if it is absolute and belongs to the user.
     /// 4. in the folder for temporary files, `$TMPDIR`.
     /// 5. in `/tmp`.
