@@ -1,6 +1,6 @@
 //! Simulates the errors of other kernels, file systems and unlucky moments: the kernel asks a filter of ours before it does what a program wants.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::mem::zeroed;
 use std::ptr::from_mut;
@@ -8,7 +8,10 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use nix::libc;
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule,
+};
 
 /// The numbers of the calls in `calls`, which are separated by commas.
 fn numbers(calls: &str) -> impl Iterator<Item = i64> {
@@ -23,10 +26,15 @@ fn numbers(calls: &str) -> impl Iterator<Item = i64> {
 
 /// A filter that does `action` with `calls`.
 fn filter(calls: &str, action: SeccompAction) -> BpfProgram {
+    let rules = numbers(calls).map(|number| (number, Vec::new()));
+    filter_by(rules.collect(), action)
+}
+
+/// A filter that does `action` with the calls that `rules` describe.
+fn filter_by(rules: BTreeMap<i64, Vec<SeccompRule>>, action: SeccompAction) -> BpfProgram {
     let architecture = std::env::consts::ARCH
         .try_into()
         .expect("an architecture with seccomp");
-    let rules = numbers(calls).map(|number| (number, Vec::new())).collect();
     SeccompFilter::new(rules, SeccompAction::Allow, action, architecture)
         .expect("a filter")
         .try_into()
@@ -39,6 +47,24 @@ fn filter(calls: &str, action: SeccompAction) -> BpfProgram {
 /// If the kernel has no seccomp.
 pub fn refuse(calls: &str, errno: u32) {
     seccompiler::apply_filter(&filter(calls, SeccompAction::Errno(errno)))
+        .expect("the kernel supports seccomp");
+}
+
+/// From now on, an allocation (fallocate(2)) of more than `bytes` is answered with EINTR, as if it took longer than the time between two signals.
+///
+/// # Panics
+/// If the kernel has no seccomp.
+pub fn interrupt_reservations_above(bytes: u64) {
+    const LENGTH_ARGUMENT: u8 = 3;
+    let is_long = SeccompCondition::new(
+        LENGTH_ARGUMENT,
+        SeccompCmpArgLen::Qword,
+        SeccompCmpOp::Gt,
+        bytes,
+    );
+    let rule = SeccompRule::new(vec![is_long.expect("a condition")]).expect("a rule");
+    let rules = [(libc::SYS_fallocate, vec![rule])].into();
+    seccompiler::apply_filter(&filter_by(rules, SeccompAction::Errno(libc::EINTR as u32)))
         .expect("the kernel supports seccomp");
 }
 

@@ -85,6 +85,14 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
+    /// The name of the file has placeholders that stand for nothing, or for what a name must not have.
+    #[error("name of the trace: found {found:?}, {expected}")]
+    Name {
+        /// The name with its placeholders.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
     /// A variable of the environment is not as it must be.
     #[error("${variable}: found {found:?}, {expected}")]
     Variable {

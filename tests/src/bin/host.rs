@@ -112,7 +112,7 @@ fn perform(step: &str, words: &mut Words) {
             let count = answers.iter().flat_map(Receiver::try_iter).count();
             println!("interrupted {count}");
         }
-        "storm" => storm(),
+        "interrupt-reservations-above" => seccomp::interrupt_reservations_above(number(&word())),
         "limit-memory" => {
             let limit = number(&word());
             setrlimit(Resource::RLIMIT_AS, limit, limit).expect("the limit can be lowered");
@@ -262,21 +262,6 @@ fn ask(path: &str) {
         .status()
         .expect("it can be run");
     assert!(asked.success());
-}
-
-/// From now on, interrupts this thread without pause by a signal whose handler does nothing.
-fn storm() {
-    extern "C" fn ignore(_: libc::c_int) {}
-    let handler = SigHandler::Handler(ignore);
-    let action = SigAction::new(handler, SaFlags::SA_RESTART, SigSet::empty());
-    // SAFETY: the handler does nothing.
-    unsafe { sigaction(Signal::SIGUSR2, &action) }.expect("a handler can be installed");
-    let interrupted = pthread_self();
-    thread::spawn(move || {
-        while pthread_kill(interrupted, Signal::SIGUSR2).is_ok() {
-            thread::sleep(Duration::from_micros(1));
-        }
-    });
 }
 
 fn this_program() -> Command {

@@ -1,6 +1,5 @@
 //! A capture where the environment says: in the file that it names, or else in the first of its folders that takes one.
 
-use std::env;
 use std::error::Error as _;
 use std::ffi::OsString;
 use std::iter::successors;
@@ -11,9 +10,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::name::{expand_path, own_name, variable};
 use super::process::program_name;
 use crate::error::{Error, Result};
-use crate::memory::is_secure;
 use crate::options::Options;
 use crate::recorder::Recorder;
+
+/// Where a capture goes if no folder of the environment takes it.
+const LAST_PLACE: &str = "/tmp";
 
 /// A folder that may take a capture.
 struct Place {
@@ -28,7 +29,7 @@ enum Origin {
     Asked,
     /// `$XDG_RUNTIME_DIR`, which may be left over from another user or an ended session.
     Session,
-    /// The folder for temporary files.
+    /// `$TMPDIR`.
     Temporary,
 }
 
@@ -36,9 +37,10 @@ impl Options {
     /// Begins the capture where the environment says:
     ///
     /// 1. in the file `$HRX_TRACE_FILE`, in which placeholders stand for process, host, time and rank: see [`expand_path`]. An error there is final.
-    /// 2. in `$HRX_TRACE_DIR`, under a name as that of [`Options::create_in`]. Only if there is no room, the next folder is tried.
-    /// 3. in `$XDG_RUNTIME_DIR`, if it is absolute and belongs to the user, and else, or if that fails, in
-    /// 4. the folder for temporary files, `$TMPDIR` or `/tmp`; and `/tmp` if `$TMPDIR` fails.
+    /// 2. in `$HRX_TRACE_DIR`, under a name like those of [`Options::create_in`]. Only if there is no room, the next folder is tried.
+    /// 3. in `$XDG_RUNTIME_DIR`, if it is absolute and belongs to the user.
+    /// 4. in the folder for temporary files, `$TMPDIR`.
+    /// 5. in `/tmp`.
     ///
     /// Where a folder was passed over, [`Recorder::fallback`] says why, and so does the attribute `fallback` in the file, if there is room for it.
     ///
@@ -46,7 +48,7 @@ impl Options {
     /// variable counts: the file is in `/tmp`.
     ///
     /// # Errors
-    /// Those of [`Options::create`], from the file or the last folder that was tried; [`Error::Variable`].
+    /// Those of [`Options::create`], from the file or the last folder that was tried; [`Error::Name`], [`Error::Variable`].
     pub fn create_from_environment(&self) -> Result<Recorder> {
         let mut options = self.clone();
         if let Some(keep) = variable("HRX_TRACE_KEEP") {
@@ -55,25 +57,19 @@ impl Options {
         if let Some(template) = variable("HRX_TRACE_FILE") {
             return options.create(expand_path(template)?);
         }
-        let mut tried = places().into_iter().peekable();
-        loop {
-            // The list ends with a folder that is never absent.
-            let Some(place) = tried.next() else {
-                return options.create_in("/tmp");
+        for place in places() {
+            let created = place.check().and_then(|()| options.create_in(&place.path));
+            let error = match created {
+                Err(error) if place.may_be_passed_over(&error) => error,
+                settled => return settled,
             };
-            let error = match place.check().and_then(|()| options.create_in(&place.path)) {
-                Ok(recorder) => return Ok(recorder),
-                Err(error) => error,
-            };
-            if tried.peek().is_none() || !place.may_be_passed_over(&error) {
-                return Err(error);
-            }
             let why = with_causes(&error);
             options.fallback = Some(match options.fallback {
                 Some(before) => format!("{before}; {why}"),
                 None => why,
             });
         }
+        options.create_in(LAST_PLACE)
     }
 
     /// Begins the capture in a new file in `folder`, which is named `PROGRAM.PID.N.hrxt`: the program's file name, the process id, and the first number for
@@ -128,26 +124,21 @@ impl Place {
     }
 }
 
-/// The folders of the environment, in the order in which they are tried.
+/// The folders of the environment, in the order in which they are tried before [`LAST_PLACE`].
 fn places() -> Vec<Place> {
-    let place = |origin| {
-        move |path: OsString| Place {
-            path: path.into(),
+    [
+        ("HRX_TRACE_DIR", Origin::Asked),
+        ("XDG_RUNTIME_DIR", Origin::Session),
+        ("TMPDIR", Origin::Temporary),
+    ]
+    .into_iter()
+    .filter_map(|(name, origin)| {
+        Some(Place {
+            path: variable(name)?.into(),
             origin,
-        }
-    };
-    let mut places = Vec::from_iter(variable("HRX_TRACE_DIR").map(place(Origin::Asked)));
-    places.extend(variable("XDG_RUNTIME_DIR").map(place(Origin::Session)));
-    if !is_secure() {
-        places.push(place(Origin::Temporary)(env::temp_dir().into()));
-    }
-    if places
-        .last()
-        .is_none_or(|last| last.path != Path::new("/tmp"))
-    {
-        places.push(place(Origin::Temporary)("/tmp".into()));
-    }
-    places
+        })
+    })
+    .collect()
 }
 
 fn number_of_captures(keep: OsString) -> Result<usize> {

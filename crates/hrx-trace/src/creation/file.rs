@@ -133,3 +133,28 @@ fn write_zeroes(file: &File, bytes: u64) -> io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bug: a reader that looked at the new file just then held its lock, and creation failed. Found by reading what a reader does.
+    #[test]
+    fn the_lock_is_taken_once_a_reader_lets_it_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.hrxt");
+        let ours = File::create(&path).unwrap();
+        let readers = File::open(&path).unwrap();
+        readers.lock_shared().unwrap();
+        let error = lock(&path, &ours).unwrap_err();
+        assert!(error.to_string().ends_with("cannot lock it"), "{error}");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                sleep(Duration::from_millis(5));
+                readers.unlock().unwrap();
+            });
+            lock(&path, &ours).unwrap();
+        });
+        assert!(readers.try_lock_shared().is_err());
+    }
+}

@@ -59,11 +59,10 @@ pub fn own_name(program: &str, number: u64) -> String {
 /// ```
 ///
 /// # Errors
-/// [`Error::Variable`]: another placeholder, one without its end, a variable that is unset or empty, no rank, a value that makes a step `.` or `..`.
+/// [`Error::Name`]: another placeholder, one without its end, a variable that is unset or empty, no rank, a value that makes a step `.` or `..`.
 pub fn expand_path(template: impl AsRef<OsStr>) -> Result<PathBuf> {
     let template = template.as_ref();
-    let wrong = |expected: String| Error::Variable {
-        variable: "HRX_TRACE_FILE".to_owned(),
+    let wrong = |expected: String| Error::Name {
         found: template.to_string_lossy().into_owned(),
         expected,
     };

@@ -74,11 +74,11 @@ impl Finished {
         let file = folder.open_file(&self.name).ok()?;
         // It may have become another file since it was looked at.
         (finished_start_ns(&file, program)? == self.started_ns).then_some(())?;
-        // Closing the file gives the lock back.
-        let lock =
-            retry_on_intr(|| rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared));
-        // Where there are no locks, the state word alone says that it is finished.
-        (lock != Err(Errno::WOULDBLOCK)).then_some(())?;
+        // Closing the file gives the lock back. Where there are no locks, the state word alone says that it is finished.
+        let lock = FlockOperation::NonBlockingLockShared;
+        if retry_on_intr(|| rustix::fs::flock(&file, lock)) == Err(Errno::WOULDBLOCK) {
+            return None;
+        }
         is_same_file(&file, &folder.open_file(&self.name).ok()?)
             .ok()?
             .then_some(())?;
