@@ -544,6 +544,28 @@ fn a_range_has_statistics_and_a_link_reopens_the_view() {
     assert_eq!(again.selected(), "0.61");
 }
 
+/// The bug: a copy that took no measurable time was in the table of copies and missing in the chart.
+#[test]
+fn copies_without_duration_have_a_bandwidth() {
+    let Some(tools) = Tools::browser() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut capture = Capture::new(4);
+    capture.record(region(1, 0, 2_000));
+    capture.record(Record {
+        copied_bytes: 4_096,
+        ..region(0, 1_000, 0)
+    });
+    let file = page(&capture, folder.path(), "instant");
+    let steps = json!([{"open": "#from=0&to=2000"}, {"hover": ["#rates", 638, 10]}]);
+    // 4,096 bytes in one of 1,040 pixels.
+    assert_eq!(
+        drive(&tools, &file, &steps)[1].hover,
+        "upload: 2,130 GB/s at 1.000 µs"
+    );
+}
+
 #[test]
 fn tables_sort_and_paper_has_the_whole() {
     let Some(tools) = Tools::browser() else {
