@@ -7,6 +7,7 @@ pub mod history;
 pub mod host;
 pub mod imports;
 pub mod programs;
+pub mod seccomp;
 pub mod seeds;
 pub mod skip;
 pub mod viewers;

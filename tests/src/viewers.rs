@@ -58,6 +58,16 @@ impl Tools {
         Self::find("python3", &["python/perfetto"])
     }
 
+    /// What reads tables by [`Tools::python_command`]: pandas, polars and DuckDB.
+    ///
+    /// # Panics
+    /// If they are missing and `CI` is set.
+    #[must_use]
+    pub fn query_engines() -> Option<Self> {
+        let engines = ["python/pandas", "python/polars", "python/duckdb"];
+        Self::find("python3", &engines)
+    }
+
     fn find(program: &str, needed: &[&str]) -> Option<Self> {
         let folder = std::env::var_os("HRX_TEST_TOOLS")
             .map_or_else(|| project().join("target/test-tools"), PathBuf::from);
@@ -473,6 +483,10 @@ pub struct CatapultFlow {
     pub start_ns: i64,
     #[serde(rename = "end_ms", deserialize_with = "nanoseconds")]
     pub end_ns: i64,
+    /// The slice that it leaves, an index into [`CatapultTrace::slices`].
+    pub from: Option<usize>,
+    /// The slice that it enters.
+    pub to: Option<usize>,
 }
 
 impl CatapultTrace {
@@ -522,6 +536,18 @@ pub struct SpeedscopeEvent {
     pub at: f64,
 }
 
+/// The lane that a track belongs to: "compute (2)" is one of "compute".
+#[must_use]
+pub fn lane_of(track_name: &str) -> &str {
+    let sub_lane = track_name
+        .strip_suffix(')')
+        .and_then(|rest| rest.rsplit_once(" ("));
+    match sub_lane {
+        Some((lane, number)) if number.parse::<u32>().is_ok_and(|number| number >= 2) => lane,
+        _ => track_name,
+    }
+}
+
 /// What was observed of the page. `tests/viewers/report.js` says what each field is.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs, reason = "the script's own words")]
@@ -565,6 +591,7 @@ pub struct PageState {
     pub found: String,
     pub details: String,
     pub range: String,
+    pub bandwidth: String,
     pub hover: String,
     pub hints: Vec<String>,
     pub tables: Vec<Vec<Vec<String>>>,

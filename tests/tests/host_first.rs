@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use hrx_trace_reader::{Ending, Report, Trace};
 use hrx_trace_tests::host::{Host, in_namespaces, lock_is_free};
+use hrx_trace_tests::skip::skip;
 use nix::libc;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -34,10 +35,18 @@ fn folder() -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// The program with the steps `steps`, in which `T` stands for `path`.
+/// The program with the steps `steps`, in which `T` stands for `path`. No variable says where its captures belong.
 fn host(path: &Path, steps: &str) -> Command {
     let mut command = Command::new(HOST);
     command.args(words(path, steps));
+    for variable in [
+        "HRX_TRACE_FILE",
+        "HRX_TRACE_DIR",
+        "HRX_TRACE_KEEP",
+        "XDG_RUNTIME_DIR",
+    ] {
+        command.env_remove(variable);
+    }
     command
 }
 
@@ -67,6 +76,23 @@ fn report(path: &Path) -> Report {
         "{report:?}"
     );
     report
+}
+
+/// The value that the capture's header gives to `key`.
+fn attribute(path: &Path, key: &str) -> Option<String> {
+    let trace = Trace::open(path).expect("a trace");
+    let mut attributes = trace.identity().attributes();
+    attributes.find_map(|(found, value)| (found == key).then(|| value.to_owned()))
+}
+
+/// The names in `folder`, sorted.
+fn names(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> = names
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
 }
 
 /// Asserts that the program's first line says that it has no trace, and why.
@@ -340,6 +366,456 @@ fn a_second_recorder_on_the_same_path_is_refused_and_the_first_continues() {
     assert_no_trace(&lines[1..], &path.to_string_lossy(), "exists already");
     assert_no_trace(&lines[2..], &path.to_string_lossy(), "exists already");
     assert_eq!(report(&path).account.recovered, 7);
+}
+
+// --- Signals and limits at creation -------------------------------------------------------------------------------------------
+
+/// The bug: a signal during creation (a timer, a profiler, a resized terminal) ended it with "Interrupted system call". Found by answering each call with
+/// EINTR.
+#[test]
+fn a_signal_during_creation_is_no_reason_to_have_no_trace() {
+    let (_folder, path) = folder();
+    let steps = "interrupt fallocate,flock,getrandom,madvise 3 create T 1000 interruptions record 10 finish";
+    // madvise is called twice, and three of its calls are interrupted.
+    assert_eq!(run(&path, steps), ["created", "interrupted 12"]);
+    let report = report(&path);
+    assert_eq!(
+        (report.ending, report.account.recovered),
+        (Ending::Finished, 10)
+    );
+}
+
+/// The bug: fallocate on tmpfs gives everything back when a signal comes, so a timer of a profiler kept it from ever reserving a large file. Found by a real storm.
+#[test]
+fn a_storm_of_signals_does_not_starve_the_reservation() {
+    let Ok(folder) = tempfile::tempdir_in("/dev/shm") else {
+        return skip("/dev/shm takes no folder");
+    };
+    let path = folder.path().join("t.hrxt");
+    let lines = run(&path, "storm create T 1000000 record 10 finish");
+    if lines
+        .first()
+        .is_some_and(|line| line.contains("No space left"))
+    {
+        return skip("/dev/shm has no 64 MB");
+    }
+    assert_eq!(lines, ["created"]);
+    assert_eq!(report(&path).account.recovered, 10);
+}
+
+/// The bug: an NFS server whose lock daemon is down answers ENOLCK, and creation failed. Found by answering it.
+#[test]
+fn a_file_system_that_has_run_out_of_locks_still_works() {
+    let (_folder, path) = folder();
+    let steps = format!(
+        "refuse flock {} create T 1000 record 10 report T",
+        libc::ENOLCK
+    );
+    let said = "Live: 10 claimed, 10 recovered, 0 torn, 0 open";
+    assert_eq!(run(&path, &steps), ["created", said]);
+}
+
+/// The bug: the error of `ulimit -v` was "this system does not support mapping files of this file system". Found by setting it.
+#[test]
+fn an_address_space_limit_is_an_error_that_says_so() {
+    let (_folder, path) = folder();
+    let lines = run(
+        &path,
+        "limit-memory 300000000 create T 10000000 create T 1000 record 10 finish",
+    );
+    assert_no_trace(
+        &lines,
+        &path.to_string_lossy(),
+        "this process has no address space for its 640073728 bytes, which `ulimit -v` limits to 300000000: Cannot allocate memory",
+    );
+    assert_eq!(lines[1..], ["created"]);
+}
+
+/// The bug: the error of a file system without inodes spoke of the room for the file's bytes. Found by a tmpfs that has one.
+#[test]
+fn a_file_system_without_inodes_is_an_error_that_says_so() {
+    let script = r#"mount -t tmpfs -o nr_inodes=1 none "$1"; cd "$1"; exec "$HOST" create t.hrxt 10 record 10 finish"#;
+    let Some(lines) = scripted(&[], script) else {
+        return;
+    };
+    assert_no_trace(
+        &lines,
+        "t.hrxt",
+        "no room for another file in its folder (`df -i` shows the inodes that are left): No space left on device",
+    );
+}
+
+// --- The environment chooses the place ----------------------------------------------------------------------------------------
+
+/// The bug: `HRX_TRACE_FILE=/etc/x.hrxt` made a set-user-ID program create that file as root. Found with a real one.
+#[test]
+fn a_set_user_id_program_ignores_the_environment() {
+    if !nix::unistd::geteuid().is_root() {
+        return skip("only root can make a program of root's that others run as root");
+    }
+    for variable in [
+        "HRX_TRACE_FILE=$1/asked/t.hrxt",
+        "HRX_TRACE_DIR=$1/asked",
+        "XDG_RUNTIME_DIR=$1/asked",
+    ] {
+        let script = format!(
+            r#"mkdir asked mine
+            cp "$HOST" mine/host; chmod 4755 mine/host; chmod 1777 asked mine
+            if findmnt -no OPTIONS -T . | grep -q nosuid; then exec "$HOST" sh true; fi
+            mount --bind mine /tmp
+            env="{variable} TMPDIR=$1/asked HRX_TRACE_KEEP=none"
+            exec setpriv --reuid 65534 --regid 65534 --clear-groups \
+                env ${{env//'$1'/$1}} /tmp/host trace-anywhere 10 record 2 untrace"#
+        );
+        let Some(lines) = scripted(&[], &script) else {
+            return;
+        };
+        if lines[0].starts_with("sh ") {
+            return skip("programs here cannot be set-user-ID");
+        }
+        assert!(lines[0].starts_with("tracing /tmp/host."), "{lines:?}");
+        assert_eq!(lines[1..], ["traced 2 events, 0 dropped"], "{variable}");
+    }
+}
+
+/// The bug: a `$XDG_RUNTIME_DIR` of an ended session, of another user (`su`) or without a meaning (containers) made `Tracer::start` fail. Found by setting it so.
+#[test]
+fn a_session_folder_that_cannot_be_used_is_passed_over() {
+    let (folder, path) = folder();
+    let others = folder.path().join("others");
+    fs::create_dir(&others).unwrap();
+    let mut ways = vec![
+        (
+            PathBuf::from("/no/such"),
+            "/no/such/host.PID.0.hrxt: its folder does not exist",
+        ),
+        (
+            PathBuf::from("."),
+            r#"$XDG_RUNTIME_DIR: found ".", expected an absolute path"#,
+        ),
+        (PathBuf::from("/proc"), "/proc/host.PID.0.hrxt: "),
+    ];
+    if nix::unistd::geteuid().is_root() {
+        std::os::unix::fs::chown(&others, Some(65534), None).unwrap();
+        ways.push((others, "$XDG_RUNTIME_DIR: found "));
+    }
+    for (session, why) in ways {
+        let mut command = host(&path, "trace-anywhere 10 record 3 fallback untrace");
+        command.env("XDG_RUNTIME_DIR", &session);
+        command.env("TMPDIR", folder.path());
+        let mut program = Host::start(&mut command);
+        let place = folder.path().to_str().unwrap();
+        let id = program.id().to_string();
+        let lines = {
+            program.wait_for("tracing ");
+            program.ends_well()
+        };
+        let file = format!("{place}/host.{id}.0.hrxt");
+        assert_eq!(lines[0], format!("tracing {file}"), "{session:?}");
+        assert_eq!(lines[2], "traced 3 events, 0 dropped");
+        let fallback = attribute(Path::new(&file), "fallback").expect("the file says why");
+        assert!(fallback.starts_with(&why.replace("PID", &id)), "{fallback}");
+        assert_eq!(lines[1], format!("fallback Some({fallback:?})"));
+    }
+}
+
+/// The bug: in a container /dev/shm has 64 MiB, and a capture that did not fit there was none. Found with a small tmpfs. A wrong folder, however, is a mistake that
+/// the user wants to hear of.
+#[test]
+fn a_full_folder_is_passed_over_and_a_wrong_one_is_an_error() {
+    for (options, why) in [
+        (
+            "size=1m",
+            "no room for its 2170880 bytes: No space left on device",
+        ),
+        (
+            "nr_inodes=1",
+            "no room for another file in its folder (`df -i` shows the inodes that are left): No space left on device",
+        ),
+    ] {
+        let script = format!(
+            r#"mkdir small large; mount -t tmpfs -o {options} none small
+            export HRX_TRACE_DIR="$1/small" TMPDIR="$1/large"; unset HRX_TRACE_FILE XDG_RUNTIME_DIR
+            exec "$HOST" trace-anywhere 32768 record 3 fallback untrace sh 'ls small; ls large'"#
+        );
+        let Some(lines) = scripted(&[], &script) else {
+            return;
+        };
+        let name = lines[0].rsplit_once("/large/").expect("the other folder").1;
+        assert!(lines[1].starts_with("fallback Some(\""), "{lines:?}");
+        assert!(
+            lines[1].contains(&format!("/small/{name}: {why}")),
+            "{lines:?}"
+        );
+        assert_eq!(
+            lines[2..],
+            ["traced 3 events, 0 dropped", name, "sh exit status: 0"]
+        );
+    }
+    let (folder, path) = folder();
+    let mut command = host(&path, "trace-anywhere 10 record 3 untrace");
+    command.env("HRX_TRACE_DIR", folder.path().join("mistyped"));
+    command.env("TMPDIR", folder.path());
+    let mut program = Host::start(&mut command);
+    let id = program.id();
+    let said = program.wait_for("no trace: ");
+    assert!(
+        said.ends_with(&format!(
+            "/mistyped/host.{id}.0.hrxt: its folder does not exist"
+        )),
+        "{said}"
+    );
+    let _ = program.ends_well();
+}
+
+/// The bug: the same `$HRX_TRACE_FILE` for all ranks, or for a restart, made the second start fail, and with it a program that ends at `?`. Found by starting twice.
+#[test]
+fn placeholders_keep_the_files_of_ranks_and_restarts_apart() {
+    let (folder, path) = folder();
+    let host_name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let host_name = host_name.trim_end();
+    let mut command = host(&path, "");
+    let mut expand = |template: &str| {
+        command.args(["expand", template]);
+    };
+    let fine = [
+        ("a/%p.hrxt", "a/PID.hrxt"),
+        ("%h-%%-%r", &format!("{host_name}-%-3")),
+        ("/x/%{JOB}.%{SLASHES}", "/x/job 7..._.._etc_x"),
+        ("%{DOT}%{DOT}x/%%%%p", "..x/%%p"),
+        ("../plain", "../plain"),
+    ];
+    fine.iter().for_each(|(template, _)| expand(template));
+    let wrong = [
+        "%q",
+        "%",
+        "a%",
+        "%P",
+        "%{JOB",
+        "%{JO/B}",
+        "%{}",
+        "%{UNSET}",
+        "%{EMPTY}",
+        "%{A=B}",
+        "x/%{DOT}/y",
+        "%{DOT}%{DOT}/y",
+    ];
+    wrong.iter().for_each(|template| expand(template));
+    expand("%t");
+    command
+        .env("JOB", "job 7.")
+        .env("SLASHES", "./../etc/x")
+        .env("DOT", ".")
+        .env("EMPTY", "")
+        .env_remove("UNSET")
+        .env_remove("RANK")
+        .env_remove("OMPI_COMM_WORLD_RANK")
+        .env("PMI_RANK", "3")
+        .env("SLURM_PROCID", "4");
+    let program = Host::start(&mut command);
+    let id = program.id().to_string();
+    let lines = program.ends_well();
+    for (line, (template, expected)) in lines.iter().zip(fine) {
+        assert_eq!(
+            *line,
+            format!("path {}", expected.replace("PID", &id)),
+            "{template}"
+        );
+    }
+    let (said, time) = lines[fine.len()..].split_at(wrong.len());
+    for (line, template) in said.iter().zip(wrong) {
+        let expected = format!("no path: $HRX_TRACE_FILE: found {template:?}, expected ");
+        assert!(line.starts_with(&expected), "{line}");
+    }
+    let time: u64 = time[0].strip_prefix("path ").unwrap().parse().unwrap();
+    let now = std::time::SystemTime::UNIX_EPOCH
+        .elapsed()
+        .unwrap()
+        .as_secs();
+    assert!(now - 100 < time && time <= now);
+
+    let template = folder.path().join("%r-%p.hrxt");
+    let start = |rank: &str| {
+        let mut command = host(&path, "trace-anywhere 10 record 3 untrace");
+        command.env("HRX_TRACE_FILE", &template).env("RANK", rank);
+        let lines = Host::start(&mut command).ends_well();
+        PathBuf::from(lines[0].strip_prefix("tracing ").expect("it traces"))
+    };
+    let ranks = ["0", "1", "0"].map(start);
+    assert_eq!(names(folder.path()).len(), 3, "{ranks:?}");
+    // Without a rank, the name cannot be made.
+    let mut command = host(&path, "trace-anywhere 10 record 3 untrace");
+    command.env("HRX_TRACE_FILE", &template);
+    for variable in ["RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"] {
+        command.env_remove(variable);
+    }
+    let lines = Host::start(&mut command).ends_well();
+    assert!(lines[0].ends_with(r#"expected one of ["RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"] to be set for %r"#));
+}
+
+/// The bug: a name that is unique by the process id alone comes twice: a program starts many captures, `exec` keeps the id, and each container has its process 1.
+/// Found by thinking of them.
+#[test]
+fn names_chosen_by_the_recorder_count_up() {
+    let (folder, path) = folder();
+    let steps = "trace-anywhere 10 record 1 untrace trace-anywhere 10 record 2 untrace exec trace-anywhere 10 record 3 untrace";
+    let mut command = host(&path, steps);
+    command.env("HRX_TRACE_DIR", folder.path());
+    let program = Host::start(&mut command);
+    let names_of =
+        |numbers: [u32; 3]| numbers.map(|number| format!("host.{}.{number}.hrxt", program.id()));
+    let expected = names_of([0, 1, 2]);
+    let _ = program.ends_well();
+    assert_eq!(names(folder.path()), expected);
+    for (name, events) in expected.iter().zip(1..) {
+        assert_eq!(report(&folder.path().join(name)).account.recovered, events);
+    }
+}
+
+/// The bug: a service that starts a capture for each job leaves a file for each, for good. Found by doing so.
+#[test]
+fn the_oldest_finished_captures_are_removed_if_asked() {
+    let (folder, path) = folder();
+    let round = "trace-anywhere 10 record 1 untrace ";
+    let mut command = host(&path, &round.repeat(5));
+    command
+        .env("HRX_TRACE_DIR", folder.path())
+        .env("HRX_TRACE_KEEP", "2");
+    let program = Host::start(&mut command);
+    let id = program.id();
+    let _ = program.ends_well();
+    let left = [2, 3, 4].map(|number| format!("host.{id}.{number}.hrxt"));
+    assert_eq!(names(folder.path()), left);
+
+    // What is never removed: what runs, what a crash left, what is another program's, and what is no capture.
+    let file = |name: &str| folder.path().join(name);
+    let started = |name: &str| {
+        let path = file(name);
+        let mut program = Host::start(&mut host(&path, "create T 10 record 1 pause"));
+        program.wait_for("paused");
+        program
+    };
+    let mut live = started("live.hrxt");
+    let mut dead = started("dead.hrxt");
+    dead.kill();
+    let _ = dead.wait();
+    let finished_and_open = file("open.hrxt");
+    let mut open = Host::start(&mut host(
+        &finished_and_open,
+        "create T 10 record 1 finish pause",
+    ));
+    open.wait_for("paused");
+    let other_program = folder.path().join("other");
+    fs::copy(HOST, &other_program).unwrap();
+    let theirs = file("theirs.hrxt");
+    let mut command = Command::new(&other_program);
+    command.args(words(&theirs, "create T 10 record 1 finish"));
+    let _ = Host::start(&mut command).ends_well();
+    fs::write(file("junk.hrxt"), "junk").unwrap();
+    symlink(file("theirs.hrxt"), file("link.hrxt")).unwrap();
+    fs::create_dir(file("folder.hrxt")).unwrap();
+    fs::copy(file(&left[0]), file("finished.copy")).unwrap();
+    let stays = [
+        "dead.hrxt",
+        "finished.copy",
+        "folder.hrxt",
+        "junk.hrxt",
+        "link.hrxt",
+        "live.hrxt",
+        "open.hrxt",
+        "other",
+        "theirs.hrxt",
+    ];
+
+    // By the option: three finished ones of the loop and the open one count.
+    let new = file("new.hrxt");
+    assert_eq!(run(&new, "create-keeping T 10 2 finish"), ["created"]);
+    let mut expected = Vec::from(stays.map(str::to_owned));
+    expected.extend([left[2].clone(), "new.hrxt".to_owned()]);
+    expected.sort();
+    assert_eq!(names(folder.path()), expected);
+
+    let mut command = host(folder.path(), "remove-oldest T host 0");
+    let removed = Host::start(&mut command).ends_well();
+    assert_eq!(removed, [format!("removed {:?}", [file(&left[2]), new])]);
+    assert_eq!(names(folder.path()), stays);
+    live.go_on();
+    let _ = live.ends_well();
+
+    let mut command = host(&path, "trace-anywhere 10 untrace");
+    command.env("HRX_TRACE_KEEP", "two");
+    command.env("TMPDIR", folder.path());
+    assert_no_trace(
+        &Host::start(&mut command).ends_well(),
+        "$HRX_TRACE_KEEP",
+        r#"found "two", expected how many finished captures to keep, as a number"#,
+    );
+}
+
+// --- The program becomes another ----------------------------------------------------------------------------------------------
+
+/// The bug: a server that gave up root, entered a chroot, or used up its descriptors got back 0 events, although its file had them all: they were read through
+/// `/proc/self/fd`. Found by doing each.
+#[test]
+fn what_was_recorded_is_read_back_whatever_the_program_has_become() {
+    let (folder, path) = folder();
+    let mut ways = vec![String::from("no-descriptors")];
+    if nix::unistd::geteuid().is_root() {
+        let elsewhere = folder.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        ways.push(format!("chroot {}", elsewhere.display()));
+        ways.push("setuid 65534".to_owned());
+        ways.push(format!(
+            "chroot {} setuid 65534 no-descriptors",
+            elsewhere.display()
+        ));
+    } else {
+        skip("only root can become another user");
+    }
+    for way in ways {
+        let lines = run(&path, &format!("trace T 10 record 5 {way} untrace"));
+        assert_eq!(lines[1..], ["traced 5 events, 0 dropped"], "{way}");
+        fs::remove_file(&path).unwrap();
+    }
+    let script = r#"mount -t tmpfs none /proc; unset HRX_TRACE_FILE
+        HRX_TRACE_DIR=. exec "$HOST" trace-anywhere 10 record 5 untrace"#;
+    if let Some(lines) = scripted(&[], script) {
+        assert!(lines[0].starts_with("tracing ./program."), "{lines:?}");
+        assert_eq!(lines[1..], ["traced 5 events, 0 dropped"]);
+    }
+}
+
+/// The bug: after `chdir`, `sync` forced the wrong folder to the disk, or none; and one that the program may use but not list was EACCES. Found by doing both.
+#[test]
+fn sync_forces_the_folder_of_the_creation() {
+    let (folder, path) = folder();
+    let mut command = host(&path, "create t.hrxt 10 record 3 chdir / sync finish");
+    command.current_dir(folder.path());
+    let lines = Host::start(&mut command).ends_well();
+    assert_eq!(lines, ["created", "sync Some(Ok(()))"]);
+
+    let unlistable = r#"mkdir d; chmod 0733 d"#;
+    let steps = r#"create d/t.hrxt 10 record 3 sync finish"#;
+    let program = if nix::unistd::geteuid().is_root() {
+        r#"setpriv --reuid 65534 --regid 65534 --clear-groups "$HOST""#
+    } else {
+        r#""$HOST""#
+    };
+    if let Some(lines) = scripted(&[], &format!("{unlistable}; exec {program} {steps}")) {
+        assert_eq!(lines, ["created", "sync Some(Ok(()))"]);
+    }
+}
+
+/// The bug: `sync` of a deleted file said that it will be there after a crash of the kernel. Found by holding the folder open, whose own sync then no longer fails.
+#[test]
+fn sync_of_a_deleted_file_is_an_error() {
+    let (_folder, path) = folder();
+    let mut program = Host::start(&mut host(&path, "create T 10 record 3 pause sync finish"));
+    program.wait_for("paused");
+    fs::remove_file(&path).unwrap();
+    program.go_on();
+    let lines = program.ends_well();
+    assert!(lines[2].contains("No such file or directory"), "{lines:?}");
 }
 
 // --- Forks, signals, threads, program exit -----------------------------------------------------------------------------------

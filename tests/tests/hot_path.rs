@@ -10,8 +10,9 @@ use std::cell::Cell;
 use std::fs;
 use std::process::Command;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
-use hrx_trace::Options;
+use hrx_trace::{Options, Tracer};
 use hrx_trace_tests::crash::hot::{CALLS, SECTIONS, Section, hot_path, hot_path_of_writers, word};
 use hrx_trace_tests::crash::shared_words::SharedWords;
 use hrx_trace_tests::crash::tracee::Tracee;
@@ -91,6 +92,23 @@ fn the_hot_path_does_not_allocate() {
     println!(
         "allocations in {CALLS} calls of each kind, by the recorder and by writers: 0; in a `label`: {interning}"
     );
+}
+
+/// Nor does `Tracer::record`, after the very first of a thread: not even when it fetches a share of a new capture.
+#[test]
+fn a_record_through_a_tracer_does_not_allocate() {
+    let folder = tempfile::tempdir().unwrap();
+    let tracer = Tracer::new();
+    let record = || tracer.record(Instant::now(), Duration::ZERO, 0, 0, false);
+    let start = |name| tracer.start_at(folder.path().join(name), 100).unwrap();
+    start("first");
+    let first = allocations(record);
+    tracer.finish().unwrap();
+    start("second");
+    let later = allocations(|| (0..CALLS).for_each(|_| record()));
+    assert_eq!(later, 0, "the very first took {first}");
+    let trace = tracer.finish().unwrap();
+    assert_eq!(trace.dropped + trace.events.len() as u64, CALLS);
 }
 
 #[test]

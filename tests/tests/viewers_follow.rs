@@ -15,7 +15,8 @@ use hrx_trace_tests::viewers::{Tools, TpTrace};
 /// How a region begins.
 const REGION: &str = r#"{"ph":"X","cat":"hrx.host-observed""#;
 
-fn convert(folder: &Path, arguments: &[&str]) {
+/// What it writes to the standard output.
+fn convert(folder: &Path, arguments: &[&str]) -> Vec<u8> {
     let output = Command::new(&PROGRAMS.convert)
         .args(arguments)
         .current_dir(folder)
@@ -23,6 +24,7 @@ fn convert(folder: &Path, arguments: &[&str]) {
         .expect("hrx-convert starts");
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{complaint}");
+    output.stdout
 }
 
 /// A dozen regions on two lanes and a running one, of a process with the id 1.
@@ -63,7 +65,8 @@ fn regions(trace: &TpTrace) -> Vec<(i64, i64, i64, i64)> {
         .collect()
 }
 
-/// A cut JSON object is refused: a trace written as one could not be seen before its end.
+/// A cut JSON object is refused: a trace written as one could not be seen before its end. A pipe, in which
+/// nothing can be overwritten, gets an array.
 #[test]
 fn a_followed_trace_opens_wherever_it_is_cut() {
     let Some(tools) = Tools::trace_processor() else {
@@ -71,12 +74,11 @@ fn a_followed_trace_opens_wherever_it_is_cut() {
     };
     let folder = tempfile::tempdir().expect("a folder");
     capture(0).write(folder.path(), "run.hrxt");
-    convert(folder.path(), &["--follow", "run.hrxt", "-o", "run.json"]);
     convert(
         folder.path(),
         &["--follow", "run.hrxt", "-o", "run.pftrace"],
     );
-    let whole = fs::read(folder.path().join("run.json")).expect("the trace");
+    let whole = convert(folder.path(), &["--follow", "run.hrxt"]);
     let text = std::str::from_utf8(&whole).expect("UTF-8");
     // At every kind of place: within a name, a number, a key, an escape, a character, between events, after a comma.
     let events: Vec<usize> = text.match_indices(REGION).map(|at| at.0).collect();
@@ -120,6 +122,47 @@ fn a_followed_trace_opens_wherever_it_is_cut() {
         assert_eq!(trace.error, None, "{}", file.display());
         assert!(!regions(&trace).is_empty(), "{}", file.display());
     }
+}
+
+/// The bug: followed JSON was an array, so that it opens in Perfetto wherever it is cut. It did not say its unit, which chrome://tracing then takes
+/// for milliseconds, in which it drew what touches as parent and child. And speedscope and chrome://tracing refused one cut within an event.
+#[test]
+fn a_killed_converters_json_opens_in_every_viewer() {
+    let (Some(tools), Some(browser)) = (Tools::trace_processor(), Tools::browser()) else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut capture = capture(0);
+    // Of no known boot, so that the lock alone decides.
+    capture.identity.boot_id = [0; 16];
+    let lives = File::open(capture.write(folder.path(), "run.hrxt")).expect("the capture");
+    lives.lock().expect("the writer's lock");
+    let path = folder.path().join("run.json");
+    let mut child = Command::new(&PROGRAMS.convert)
+        .args(["--follow", "run.hrxt", "-o", "run.json"])
+        .current_dir(folder.path())
+        .spawn()
+        .expect("hrx-convert starts");
+    let began = Instant::now();
+    let so_far = || fs::read_to_string(&path).unwrap_or_default();
+    while so_far().matches(REGION).count() < 12 {
+        assert!(began.elapsed() < Duration::from_secs(60), "{}", so_far());
+        sleep(Duration::from_millis(10));
+    }
+    child.kill().expect("a child");
+    child.wait().expect("its end");
+    assert_eq!(opened(&tools, &path), 12);
+    let catapult = &browser.catapult(&[&path])[0];
+    assert_eq!(catapult.faults(), [""; 0]);
+    assert_eq!(catapult.time_unit, "ns");
+    assert_eq!(catapult.slices.len(), 12);
+    let speedscope = &browser.speedscope(&[&path])[0];
+    assert_eq!(speedscope.error, None);
+    let opened = speedscope
+        .profiles
+        .iter()
+        .flat_map(|profile| &profile.events);
+    assert_eq!(opened.filter(|event| event.kind == "O").count(), 12);
 }
 
 /// The bug: a gzip member without its end is refused ("GZIP stream incomplete, trace is likely corrupt").

@@ -165,6 +165,38 @@ fn the_page_counts_finds_and_shows_regions() {
     );
 }
 
+/// The bug: what was copied by regions without a duration was in the counters and in the tables, and not in the page's charts.
+#[test]
+fn copies_without_a_duration_are_in_the_charts() {
+    let Some(tools) = Tools::browser() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut capture = Capture::new(3);
+    let copied = |copied_bytes, lane, at_ns| Record {
+        copied_bytes,
+        ..region(lane, at_ns, 0)
+    };
+    // The timeline has 1,040 pixels: 293 ns each of the whole, 288 ns each without its margins.
+    capture
+        .record(copied(5_000, 0, 150_000))
+        .record(copied(7_000, 2, 300_000))
+        .record(region(1, 0, 300_000));
+    let file = page(&capture, folder.path(), "copies");
+    let steps =
+        json!([{"press": "0"}, {"open": "#from=0&to=300001"}, {"hover": ["#rates", 637, 50]}]);
+    let states = drive(&tools, &file, &steps);
+    assert_eq!(
+        states[0].bandwidth,
+        "Copy bandwidth over time: download at most 23.9 GB/s, upload at most 17.1 GB/s, by 293 ns"
+    );
+    assert_eq!(
+        states[1].bandwidth,
+        "Copy bandwidth over time: download at most 24.3 GB/s, upload at most 17.3 GB/s, by 288 ns"
+    );
+    assert_eq!(states[2].hover, "upload: 17.3 GB/s at 149.7 µs");
+}
+
 #[test]
 fn nothing_in_a_capture_is_markup() {
     let Some(tools) = Tools::browser() else {
@@ -542,28 +574,6 @@ fn a_range_has_statistics_and_a_link_reopens_the_view() {
         assert_eq!(found, expected);
     }
     assert_eq!(again.selected(), "0.61");
-}
-
-/// The bug: a copy that took no measurable time was in the table of copies and missing in the chart.
-#[test]
-fn copies_without_duration_have_a_bandwidth() {
-    let Some(tools) = Tools::browser() else {
-        return;
-    };
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut capture = Capture::new(4);
-    capture.record(region(1, 0, 2_000));
-    capture.record(Record {
-        copied_bytes: 4_096,
-        ..region(0, 1_000, 0)
-    });
-    let file = page(&capture, folder.path(), "instant");
-    let steps = json!([{"open": "#from=0&to=2000"}, {"hover": ["#rates", 638, 10]}]);
-    // 4,096 bytes in one of 1,040 pixels.
-    assert_eq!(
-        drive(&tools, &file, &steps)[1].hover,
-        "upload: 2,130 GB/s at 1.000 µs"
-    );
 }
 
 #[test]

@@ -6,8 +6,8 @@
 //   {"file", "error", "warnings": [text], "time_unit",
 //    "slices": [{title, category, start_ms, duration_ms, pid, process, tid, thread, depth, parent, unfinished, args}],
 //    "instants": [{title, start_ms, scope, pid, tid}], "counters": [{name, pid, series, samples: [{start_ms, value}]}],
-//    "flows": [{title, start_ms, end_ms}]}
-// `error` is null or what the importer threw. `parent` is an index into `slices`, or null. Times are catapult's own:
+//    "flows": [{title, start_ms, end_ms, from, to}]}
+// `error` is null or what the importer threw. `parent`, `from` and `to` are indexes into `slices`, or null. Times are catapult's own:
 // doubles in milliseconds.
 'use strict';
 const fs = require('node:fs');
@@ -38,13 +38,13 @@ async function describe({ url, isText }) {
     error = String(thrown?.message || thrown);
   }
 
-  const slices = [], instants = [], counters = [];
+  const slices = [], instants = [], counters = [], indexes = new Map();
   const addInstants = (events, scope, pid) => {
     for (const event of events) instants.push({ title: event.title, start_ms: event.start, scope, pid });
   };
   for (const process of model.getAllProcesses()) {
     for (const thread of Object.values(process.threads)) {
-      const indexes = new Map(thread.sliceGroup.slices.map((slice, index) => [slice, slices.length + index]));
+      for (const slice of thread.sliceGroup.slices) indexes.set(slice, indexes.size);
       for (const slice of thread.sliceGroup.slices) {
         let depth = 0;
         for (let parent = slice.parentSlice; parent; parent = parent.parentSlice) depth++;
@@ -69,7 +69,10 @@ async function describe({ url, isText }) {
     warnings: model.importWarnings.map((warning) => `${warning.type}: ${warning.message}`),
     time_unit: Object.keys(tr.b.TimeDisplayModes).find((name) => tr.b.TimeDisplayModes[name] === model.intrinsicTimeUnit),
     slices, instants, counters,
-    flows: model.flowEvents.map((flow) => ({ title: flow.title, start_ms: flow.start, end_ms: flow.start + flow.duration })),
+    flows: model.flowEvents.map((flow) => ({
+      title: flow.title, start_ms: flow.start, end_ms: flow.start + flow.duration,
+      from: indexes.get(flow.startSlice) ?? null, to: indexes.get(flow.endSlice) ?? null,
+    })),
   };
 }
 

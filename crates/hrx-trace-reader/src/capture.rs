@@ -51,6 +51,12 @@ impl Capture {
         })
     }
 
+    pub(crate) fn close_between_reads(&mut self) {
+        if let Some(closed) = self.source.closed() {
+            self.source = Arc::new(closed);
+        }
+    }
+
     /// Takes the whole snapshot again.
     pub(crate) fn refresh(&mut self) {
         self.snapshot = Snapshot::take(

@@ -7,7 +7,7 @@
 
 use std::fs::{self, File, FileType, TryLockError};
 use std::io;
-use std::os::unix::fs::{FileExt, FileTypeExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use hrx_trace_format::header::PAGE_BYTES;
@@ -26,6 +26,11 @@ pub(crate) struct Source {
 #[derive(Debug)]
 enum Bytes {
     File(File),
+    /// A file that is opened anew for each read. It must still be the one that was there first.
+    Closed {
+        device: u64,
+        inode: u64,
+    },
     Memory(Vec<u8>),
     #[cfg(test)]
     Fake(fake::Fake),
@@ -78,6 +83,36 @@ impl Source {
         }
     }
 
+    /// The same file, opened anew for each read, so that it takes no descriptor in between. None: it cannot be opened anew, because it is not found at its
+    /// path.
+    pub(crate) fn closed(&self) -> Option<Self> {
+        let Bytes::File(file) = &self.bytes else {
+            return None;
+        };
+        let own = file.metadata().ok()?;
+        let closed = Self {
+            path: self.path.clone(),
+            bytes: Bytes::Closed {
+                device: own.dev(),
+                inode: own.ino(),
+            },
+        };
+        closed.open_again(own.dev(), own.ino()).ok()?;
+        Some(closed)
+    }
+
+    fn open_again(&self, device: u64, inode: u64) -> io::Result<File> {
+        let is_same = |there: fs::Metadata| match (there.dev(), there.ino()) == (device, inode) {
+            true => Ok(()),
+            false => Err(io::Error::other("another file has its name now")),
+        };
+        // Looked at before opening: to open a pipe is to wait for its other end.
+        is_same(fs::metadata(&self.path)?)?;
+        let file = File::open(&self.path)?;
+        is_same(file.metadata()?)?;
+        Ok(file)
+    }
+
     /// Its path, or what errors call it if it has none.
     pub(crate) fn path(&self) -> &Path {
         &self.path
@@ -87,6 +122,9 @@ impl Source {
     pub(crate) fn length(&self) -> io::Result<u64> {
         match &self.bytes {
             Bytes::File(file) => Ok(file.metadata()?.len()),
+            Bytes::Closed { device, inode } => {
+                Ok(self.open_again(*device, *inode)?.metadata()?.len())
+            }
             Bytes::Memory(bytes) => Ok(bytes.len() as u64),
             #[cfg(test)]
             Bytes::Fake(fake) => Ok(fake.length),
@@ -96,14 +134,10 @@ impl Source {
     /// Tries the writer's lock, and releases it at once.
     pub(crate) fn lock(&self) -> Lock {
         match &self.bytes {
-            Bytes::File(file) => match file.try_lock_shared() {
-                Ok(()) => {
-                    // Closing the file would release it as well, so a failure changes nothing.
-                    let _ = file.unlock();
-                    Lock::Free
-                }
-                Err(TryLockError::WouldBlock) => Lock::Held,
-                Err(TryLockError::Error(_)) => Lock::Unsupported,
+            Bytes::File(file) => lock_of(file),
+            Bytes::Closed { device, inode } => match self.open_again(*device, *inode) {
+                Ok(file) => lock_of(&file),
+                Err(_) => Lock::Unsupported,
             },
             Bytes::Memory(_) => Lock::NoFile,
             #[cfg(test)]
@@ -147,6 +181,10 @@ impl Source {
         match &self.bytes {
             // Moves the file's cursor, which no read here uses.
             Bytes::File(file) => os::next_data(file, offset, end),
+            Bytes::Closed { device, inode } => match self.open_again(*device, *inode) {
+                Ok(file) => os::next_data(&file, offset, end),
+                Err(_) => offset,
+            },
             Bytes::Memory(_) => offset,
             #[cfg(test)]
             Bytes::Fake(_) => offset,
@@ -173,6 +211,9 @@ impl Source {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         match &self.bytes {
             Bytes::File(file) => file.read_at(buffer, offset),
+            Bytes::Closed { device, inode } => {
+                self.open_again(*device, *inode)?.read_at(buffer, offset)
+            }
             Bytes::Memory(bytes) => {
                 let there = usize::try_from(offset)
                     .ok()
@@ -187,6 +228,18 @@ impl Source {
             #[cfg(test)]
             Bytes::Fake(fake) => (fake.read_at.lock().unwrap())(offset, buffer),
         }
+    }
+}
+
+fn lock_of(file: &File) -> Lock {
+    match file.try_lock_shared() {
+        Ok(()) => {
+            // Closing the file would release it as well, so a failure changes nothing.
+            let _ = file.unlock();
+            Lock::Free
+        }
+        Err(TryLockError::WouldBlock) => Lock::Held,
+        Err(TryLockError::Error(_)) => Lock::Unsupported,
     }
 }
 
@@ -265,6 +318,45 @@ mod tests {
             assert_eq!(source.read(offset, &mut buffer), None);
             assert_eq!(buffer, expected);
         }
+    }
+
+    /// The bug: 2,000 captures could not be read where 256 files may be open. Found by lowering that limit for good.
+    #[test]
+    fn a_closed_file_reads_the_same_until_another_has_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        fs::write(&path, b"first").unwrap();
+        let source = Source::open(&path).unwrap();
+        let closed = source.closed().unwrap();
+        let read = |source: &Source| {
+            let mut buffer = [0; 5];
+            let damage = source.read(0, &mut buffer);
+            (buffer, damage.map(|damage| damage.what))
+        };
+        assert_eq!(read(&closed), (*b"first", None));
+        assert_eq!(closed.length().unwrap(), 5);
+        assert_eq!((closed.lock(), source.lock()), (Lock::Free, Lock::Free));
+        source_file_is_locked(&path, || assert_eq!(closed.lock(), Lock::Held));
+        fs::write(folder.path().join("y"), b"other").unwrap();
+        fs::rename(folder.path().join("y"), &path).unwrap();
+        let said = "cannot be read: another file has its name now".to_owned();
+        assert_eq!(read(&closed), ([0; 5], Some(said)));
+        assert_eq!(read(&source), (*b"first", None));
+        // It is not found at its path, and cannot be opened anew.
+        assert!(source.closed().is_none());
+        assert!(
+            Source::from_file(File::open(&path).unwrap())
+                .unwrap()
+                .closed()
+                .is_none()
+        );
+        assert!(Source::from_bytes(vec![1]).closed().is_none());
+    }
+
+    fn source_file_is_locked(path: &Path, check: impl FnOnce()) {
+        let writer = File::open(path).unwrap();
+        writer.try_lock().unwrap();
+        check();
     }
 
     #[test]

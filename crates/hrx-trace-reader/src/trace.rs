@@ -72,6 +72,13 @@ impl Trace {
         Self::from_source(Source::from_bytes(bytes.into()), Evidence::EveryRecord)
     }
 
+    /// Closes the file and opens it anew for each read, which is slower, but lets any number of captures be read where few files may be open. A read
+    /// that does not find the same file at its path any more fails, and counts as damage. What was handed over open, and bytes in memory, stay as
+    /// they are.
+    pub fn close_between_reads(&mut self) {
+        self.capture.close_between_reads();
+    }
+
     pub(crate) fn from_source(source: Source, evidence: Evidence) -> Result<Self, Error> {
         let capture = Capture::new(source, evidence)?;
         Ok(Self { capture })

@@ -65,6 +65,36 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
+    /// No file can be made in the folder: its file system, or the user's quota, has no inode left, or no room for the name.
+    #[error("{}: no room for another file in its folder (`df -i` shows the inodes that are left)", path.display())]
+    NoInode {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The file does not fit into this process's memory: its address space, its mappings or its locked pages are limited.
+    #[error("{}: this process has no address space for its {bytes} bytes{}", path.display(), said(*limit))]
+    NoMemory {
+        /// The file.
+        path: PathBuf,
+        /// How many bytes the trace needs.
+        bytes: u64,
+        /// RLIMIT_AS (`ulimit -v`), in bytes, if there is a limit.
+        limit: Option<u64>,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A variable of the environment is not as it must be.
+    #[error("${variable}: found {found:?}, {expected}")]
+    Variable {
+        /// The variable's name.
+        variable: String,
+        /// Its value.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
     /// The platform lacks something that the crash promise needs.
     #[error("{}: this system does not support {what}", path.display())]
     Unsupported {
@@ -85,6 +115,13 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
+}
+
+/// What an error says of RLIMIT_AS.
+fn said(limit: Option<u64>) -> String {
+    limit.map_or_else(String::new, |bytes| {
+        format!(", which `ulimit -v` limits to {bytes}")
+    })
 }
 
 /// A result with this crate's error.

@@ -70,6 +70,8 @@ mod slot;
 mod primitive;
 mod site;
 
+mod folder;
+
 mod error;
 mod event;
 mod moment;
@@ -83,6 +85,7 @@ pub use hrx_trace_reader::seed::{ExecutionTrace, TraceEvent};
 #[cfg(feature = "tracer")]
 pub use self::tracer::Tracer;
 pub use self::{
+    creation::{expand_path, program_name, remove_oldest},
     error::{Error, Result},
     event::{Event, Label, lane},
     moment::Moment,

@@ -1,4 +1,4 @@
-//! A moment of the capture's clock, CLOCK_MONOTONIC: the cheapest reading there is, one call into the vDSO.
+//! A moment of the capture's clock, CLOCK_MONOTONIC: one call into the vDSO, and its result as one number.
 //!
 //! std's `Instant` reads the same clock, takes it apart and keeps its number to itself; this module finds that number, so that a capture's start is known in
 //! both, to the nanosecond.
@@ -34,7 +34,7 @@ impl Moment {
     ///
     /// `Instant` is documented to be CLOCK_MONOTONIC, and its `checked_sub` to refuse what it cannot represent, which is anything before -2^63 seconds. So
     /// 2^63 seconds and the longest further duration that can be subtracted are its number. If a future std represents more, the result is an end of the
-    /// range given, some 50 ns off.
+    /// range given.
     fn of(instant: Instant, earliest: Self, latest: Self) -> Self {
         const TO_ZERO: Duration = Duration::from_secs(1 << 63);
         let is_at_or_after = |monotonic_ns| {

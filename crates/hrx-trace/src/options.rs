@@ -11,6 +11,9 @@ pub struct Options {
     pub(crate) shared_rings: u32,
     pub(crate) writers: u32,
     pub(crate) populate: bool,
+    pub(crate) keep: Option<usize>,
+    /// Why the capture is not in the folder that it was to be in.
+    pub(crate) fallback: Option<String>,
     attributes: Vec<(String, String)>,
 }
 
@@ -23,6 +26,8 @@ impl Options {
             shared_rings: 1,
             writers: 0,
             populate: true,
+            keep: None,
+            fallback: None,
             attributes: Vec::new(),
         }
     }
@@ -59,6 +64,14 @@ impl Options {
     #[must_use]
     pub fn populate(mut self, populate: bool) -> Self {
         self.populate = populate;
+        self
+    }
+
+    /// How many finished captures of this program stay in the capture's folder: each creation removes the oldest of those beyond `captures`, before it creates its
+    /// own. By default all stay. [`remove_oldest`](crate::remove_oldest) says which count; the captures that crashes left are never removed.
+    #[must_use]
+    pub fn keep(mut self, captures: usize) -> Self {
+        self.keep = Some(captures);
         self
     }
 
@@ -113,6 +126,22 @@ impl Options {
                 ));
             }
         }
+        if let Some(fallback) = &self.fallback {
+            text.push_str(&fallback_line(fallback, bytes_max - text.len()));
+        }
         Ok(text)
+    }
+}
+
+/// The attribute `fallback`, cut to `bytes_max` bytes; nothing if they hold none of its text.
+fn fallback_line(fallback: &str, bytes_max: usize) -> String {
+    const KEY: &str = "fallback=";
+    let Some(text_bytes_max) = bytes_max.checked_sub(KEY.len() + 1) else {
+        return String::new();
+    };
+    let text = fallback.replace(char::is_control, " ");
+    match text.floor_char_boundary(text_bytes_max.min(text.len())) {
+        0 => String::new(),
+        end => format!("{KEY}{}\n", &text[..end]),
     }
 }

@@ -18,6 +18,7 @@ use hrx_trace_format::{Checksum, OpenRecord, Record};
 use crate::areas::{Counter, CountersLine, Labels, OpenTable, Ring};
 use crate::error::{Error, Result};
 use crate::event::{Event, Label};
+use crate::folder::Folder;
 use crate::memory::Gate;
 use crate::moment::Moment;
 use crate::nanoseconds::nanoseconds;
@@ -54,6 +55,8 @@ pub struct Recorder {
     pub(crate) path: PathBuf,
     /// Holds the lock that tells readers that the writer lives.
     pub(crate) file: File,
+    pub(crate) folder: Folder,
+    pub(crate) fallback: Option<String>,
 }
 
 impl Recorder {
@@ -70,7 +73,8 @@ impl Recorder {
         }
     }
 
-    /// This moment, for [`Recorder::record_between`]. Costs one clock read, some 20 ns: what std's `Instant` is made of, without what it is made into.
+    /// This moment, for [`Recorder::record_between`]. Costs one clock read, some 20 ns, and less than `Instant::now` or `elapsed`, which read the same clock
+    /// and convert.
     #[inline(always)]
     #[must_use]
     pub fn now(&self) -> Moment {
@@ -80,7 +84,7 @@ impl Recorder {
     /// Records a region that began at `start` and ended at `end`: [`Recorder::record`] for callers who take their times by [`Recorder::now`], and the cheapest
     /// way to time and record a region that need not be shown while it runs.
     ///
-    /// A region that began before the capture is not recorded, and counted as rejected. One that ends before it begins takes 0 ns.
+    /// A region that began before the capture is not recorded, and counted as rejected. One that ends before it begins is recorded with a duration of 0.
     ///
     /// ```
     /// # use hrx_trace::{Event, Recorder, lane};
@@ -207,11 +211,9 @@ impl Recorder {
         }
         self.cache_dropped();
         // The file's name is data of its folder.
-        let folder = self.path.parent();
-        let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
         self.file
             .sync_data()
-            .and_then(|()| File::open(folder.unwrap_or(Path::new(".")))?.sync_all())
+            .and_then(|()| self.folder.sync(&self.file))
             .map_err(|source| Error::Io {
                 path: self.path.clone(),
                 doing: "write it to the disk",
@@ -239,11 +241,24 @@ impl Recorder {
         &self.path
     }
 
+    /// Why the capture is not in the first folder of the environment; None if it is, or if the environment was not asked. See
+    /// [`Options::create_from_environment`](crate::Options::create_from_environment).
+    #[must_use]
+    pub fn fallback(&self) -> Option<&str> {
+        self.fallback.as_deref()
+    }
+
     /// Nanoseconds since the capture's start.
     #[inline(always)]
     pub(crate) fn now_ns(&self) -> u64 {
         // No wrapping: the clock does not go back.
         self.now().monotonic_ns().wrapping_sub(self.epoch_ns)
+    }
+
+    /// Opens the file a second time, for reading.
+    #[cfg(feature = "tracer")]
+    pub(crate) fn reopen(&self) -> std::io::Result<File> {
+        self.folder.open_again(&self.path, &self.file)
     }
 
     #[inline]

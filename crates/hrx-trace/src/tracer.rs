@@ -1,8 +1,7 @@
 //! The in-memory tracer's own interface and semantics, on top of the file: a program that used it changes one line, and its trace survives the crash.
 
 use std::cell::RefCell;
-use std::env;
-use std::os::fd::AsRawFd;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +11,6 @@ use arc_swap::ArcSwapOption;
 use hrx_trace_reader::Trace;
 use hrx_trace_reader::seed::ExecutionTrace;
 
-use crate::creation::random::random;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::options::Options;
@@ -49,6 +47,9 @@ pub struct Tracer {
 struct Past {
     /// The file of the last capture, which may still run.
     last_path: Option<PathBuf>,
+    /// The file of the capture that runs, open a second time, to read it back whatever the program has become by then. Not the recorder's own descriptor: a
+    /// reader tries the lock, and would give back the recorder's.
+    reopened: Option<File>,
     /// The finished captures that some thread may still have a share of. Each is unmapped here, by a start or a finish, and so never inside a `record`.
     finished: Vec<Arc<Recorder>>,
 }
@@ -80,21 +81,20 @@ impl Tracer {
             running: Running::new(AtomicU64::new(0), ArcSwapOption::const_empty()),
             past: Mutex::new(Past {
                 last_path: None,
+                reopened: None,
                 finished: Vec::new(),
             }),
         }
     }
 
-    /// Starts a capture of the last `capacity` events in the file that the environment names: `$HRX_TRACE_FILE`, else a new file with a unique
-    /// name in `$HRX_TRACE_DIR`, else in `$XDG_RUNTIME_DIR`, else in the folder for temporary files. [`Tracer::path`] returns it.
+    /// Starts a capture of the last `capacity` events where the environment says: in the file `$HRX_TRACE_FILE`, else in a new file in `$HRX_TRACE_DIR`, else in
+    /// `$XDG_RUNTIME_DIR`, else in the folder for temporary files: see [`Options::create_from_environment`]. [`Tracer::path`] returns it.
     ///
     /// # Errors
-    /// Capacity 0, even while a capture runs; [`Error::Busy`] while one runs, which goes on untouched; those of [`Options::create`].
+    /// Capacity 0, even while a capture runs; [`Error::Busy`] while one runs, which goes on untouched; those of
+    /// [`Options::create_from_environment`].
     pub fn start(&self, capacity: usize) -> Result<()> {
-        self.start_with(capacity, || match env_path("HRX_TRACE_FILE") {
-            Some(path) => Ok(path),
-            None => unique_path(),
-        })
+        self.start_with(capacity, Options::create_from_environment)
     }
 
     /// Starts a capture of the last `capacity` events in a new file at `path`.
@@ -102,10 +102,14 @@ impl Tracer {
     /// # Errors
     /// As [`Tracer::start`].
     pub fn start_at(&self, path: impl AsRef<Path>, capacity: usize) -> Result<()> {
-        self.start_with(capacity, || Ok(path.as_ref().to_owned()))
+        self.start_with(capacity, |options| options.create(path))
     }
 
-    fn start_with(&self, capacity: usize, path: impl FnOnce() -> Result<PathBuf>) -> Result<()> {
+    fn start_with(
+        &self,
+        capacity: usize,
+        create: impl FnOnce(&Options) -> Result<Recorder>,
+    ) -> Result<()> {
         if capacity == 0 {
             return Err(Error::ZeroCapacity);
         }
@@ -114,8 +118,9 @@ impl Tracer {
         if self.running.share().is_some() {
             return Err(Error::Busy("a trace is already running"));
         }
-        let recorder = Options::new(capacity as u64).create(path()?)?;
+        let recorder = create(&Options::new(capacity as u64))?;
         past.sweep();
+        past.reopened = recorder.reopen().ok();
         past.last_path = Some(recorder.path().to_owned());
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         self.running.start(Arc::new(recorder), number);
@@ -126,14 +131,16 @@ impl Tracer {
     ///
     /// Waits for no thread, not even for one that is inside [`Tracer::record`]: the event of that one may or may not be in the trace.
     ///
-    /// If the file cannot be read back (its folder was deleted, or it was damaged), the trace lacks the events that are lost.
+    /// The file is read by a descriptor that [`Tracer::start`] opened, so it may have been renamed or deleted, and the program have lost its right to open it. If
+    /// it was damaged, the trace lacks the events that are lost.
     pub fn finish(&self) -> Option<ExecutionTrace> {
         let mut past = self.lock();
         let recorder = self.running.end()?;
         recorder.finish();
-        let trace = match read_back(&recorder) {
-            Ok(trace) => ExecutionTrace::from(&trace),
-            Err(_) => ExecutionTrace {
+        let file = past.reopened.take().or_else(|| recorder.reopen().ok());
+        let trace = match file.map(Trace::from_file) {
+            Some(Ok(trace)) => ExecutionTrace::from(&trace),
+            Some(Err(_)) | None => ExecutionTrace {
                 events: Vec::new(),
                 dropped: recorder.claimed(),
             },
@@ -150,8 +157,8 @@ impl Tracer {
     /// Records a region that began at `start` and took `elapsed`. Does nothing if no capture runs, or if the region began before it.
     ///
     /// Costs 2 to 3 ns more than [`Recorder::record`]: each thread keeps a share of the capture that it recorded into last. The first call of a thread in a
-    /// capture fetches that share, in some 50 ns and without a lock; the very first of a thread also allocates. A thread that alternates between two tracers
-    /// fetches every time.
+    /// capture fetches that share, without a lock; the very first of a thread also allocates. A thread that alternates between two tracers fetches every
+    /// time.
     ///
     /// A finished capture stays mapped as long as a thread keeps a share of it: until the thread's next call, of this or another tracer, or its end. It is
     /// unmapped by the next start or finish after that, or when the tracer is dropped.
@@ -203,31 +210,4 @@ impl Tracer {
     fn lock(&self) -> MutexGuard<'_, Past> {
         self.past.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Opens the recorder's file for reading, even if it has been renamed or deleted.
-fn read_back(recorder: &Recorder) -> std::result::Result<Trace, hrx_trace_reader::Error> {
-    // Not through our own descriptor: a reader tries the lock, which belongs to the descriptor.
-    Trace::open(format!("/proc/self/fd/{}", recorder.file.as_raw_fd()))
-}
-
-/// The variable's value, if it is set and not empty.
-fn env_path(variable: &str) -> Option<PathBuf> {
-    env::var_os(variable)
-        .filter(|value| !value.is_empty())
-        .map(PathBuf::from)
-}
-
-/// A name that no other process uses, not even one with the same id in another container.
-fn unique_path() -> Result<PathBuf> {
-    let folder = env_path("HRX_TRACE_DIR")
-        .or_else(|| env_path("XDG_RUNTIME_DIR"))
-        .unwrap_or_else(env::temp_dir);
-    let random = random::<8>().map_err(|source| Error::Io {
-        path: folder.clone(),
-        doing: "draw a random name in it",
-        source,
-    })?;
-    let random = u64::from_le_bytes(random);
-    Ok(folder.join(format!("hrx-{}-{random:016x}.hrxt", std::process::id())))
 }

@@ -312,8 +312,8 @@ fn a_region_that_ends_before_it_begins_takes_no_time() {
     }
 }
 
-/// The bug: the header's start by CLOCK_MONOTONIC was read some 50 ns before the `Instant` that events counted from. Regions are timed here by the recorder's
-/// clock, by `Instant`s and by `begin` and `finish`, each inside the one before it, and are nested in the file by the nanosecond.
+/// Regions are timed by the recorder's clock, by `Instant`s, by `begin` and `finish` and again by the recorder's clock, each inside the one before it, and are
+/// nested in the file by the nanosecond.
 #[test]
 fn times_by_moments_instants_and_regions_are_of_one_clock() {
     const ROUNDS: u64 = 1000;

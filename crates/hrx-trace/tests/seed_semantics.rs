@@ -1,6 +1,6 @@
 //! Every rule of the in-memory tracer's behaviour that the file keeps, one test each.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use hrx_trace::{Error, ExecutionTrace, TraceEvent, Tracer};
@@ -273,7 +273,11 @@ fn the_environment_chooses_the_file() {
         let tracer = Tracer::default();
         assert_eq!(tracer.path(), None);
         match tracer.start(4) {
-            Ok(()) => println!("path={}", tracer.path().unwrap().display()),
+            Ok(()) => println!(
+                "path={} id={}",
+                tracer.path().unwrap().display(),
+                std::process::id()
+            ),
             Err(error) => println!("error={error}"),
         }
         return;
@@ -284,6 +288,7 @@ fn the_environment_chooses_the_file() {
             .args(["--exact", "the_environment_chooses_the_file", "--nocapture"])
             .env_remove("HRX_TRACE_FILE")
             .env_remove("HRX_TRACE_DIR")
+            .env_remove("HRX_TRACE_KEEP")
             .env_remove("XDG_RUNTIME_DIR")
             .env("TMPDIR", folder.path())
             .env(CHILD, "1")
@@ -303,29 +308,31 @@ fn the_environment_chooses_the_file() {
     };
     let file = folder.path().join("named.hrxt");
     let named = child(&[("HRX_TRACE_FILE", file.clone())]);
-    assert_eq!(named, format!("path={}", file.display()));
+    assert!(
+        named.starts_with(&format!("path={} id=", file.display())),
+        "{named}"
+    );
     let again = child(&[("HRX_TRACE_FILE", file)]);
     assert!(
         again.contains("exists already, and a trace is never overwritten"),
         "{again}"
     );
 
+    let program = std::env::current_exe().unwrap();
+    let program = program.file_name().unwrap().to_str().unwrap();
+    let is_in = |said: &str, folder: &Path| {
+        let (_, id) = said.rsplit_once(" id=").unwrap();
+        let path = folder.join(format!("{program}.{id}.0.hrxt"));
+        assert_eq!(said, format!("path={} id={id}", path.display()));
+    };
     for (variable, name) in [("HRX_TRACE_DIR", "traces"), ("XDG_RUNTIME_DIR", "runtime")] {
         let inside = folder.path().join(name);
         std::fs::create_dir(&inside).unwrap();
         let paths = [0, 1].map(|_| child(&[(variable, inside.clone())]));
         assert_ne!(paths[0], paths[1]);
         for path in &paths {
-            assert!(
-                path.starts_with(&format!("path={}/hrx-", inside.display())),
-                "{path}"
-            );
-            assert!(path.ends_with(".hrxt"), "{path}");
+            is_in(path, &inside);
         }
     }
-    let temporary = child(&[]);
-    assert!(
-        temporary.starts_with(&format!("path={}/hrx-", folder.path().display())),
-        "{temporary}"
-    );
+    is_in(&child(&[]), folder.path());
 }

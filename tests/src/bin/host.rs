@@ -12,22 +12,26 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Receiver;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use hrx_trace::{Event, Options, Recorder, Region, Tracer, Writer, lane};
 use hrx_trace_reader::Trace;
+use hrx_trace_tests::seccomp;
 use nix::libc;
 use nix::sys::pthread::{pthread_kill, pthread_self};
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use nix::sys::wait::wait;
-use nix::unistd::{ForkResult, fork};
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
+use nix::unistd::{ForkResult, Uid, fork, setuid};
 
 static RECORDER: OnceLock<Recorder> = OnceLock::new();
 static TRACER: OnceLock<Tracer> = OnceLock::new();
+
+/// What the step `interrupt` did.
+static INTERRUPTIONS: Mutex<Option<Receiver<()>>> = Mutex::new(None);
 
 /// The one region of the steps `begin` and `end`.
 static REGION: Mutex<Option<Region<'static>>> = Mutex::new(None);
@@ -60,6 +64,20 @@ fn perform(step: &str, words: &mut Words) {
         "create" => create(&word(), Options::new(number(&word()))),
         "create-for-writer" => create(&word(), Options::new(number(&word())).writers(1)),
         "trace" => trace(|tracer| tracer.start_at(word(), number(&word()))),
+        "create-keeping" => create(&word(), Options::new(number(&word())).keep(number(&word()))),
+        "expand" => match hrx_trace::expand_path(word()) {
+            Ok(path) => println!("path {}", path.display()),
+            Err(error) => println!("no path: {error}"),
+        },
+        "remove-oldest" => {
+            let removed = hrx_trace::remove_oldest(word(), &word(), number(&word()));
+            println!("removed {:?}", removed.expect("the folder can be listed"));
+        }
+        "fallback" => {
+            let recorder = TRACER.get().and_then(Tracer::recorder);
+            let recorder = recorder.expect("a `trace` before");
+            println!("fallback {:?}", recorder.fallback());
+        }
         "trace-anywhere" => trace(|tracer| tracer.start(number(&word()))),
         "untrace" => untrace(),
         "record" => (0..number(&word())).for_each(record),
@@ -84,7 +102,31 @@ fn perform(step: &str, words: &mut Words) {
             let limit = number(&word());
             setrlimit(Resource::RLIMIT_FSIZE, limit, limit).expect("the limit can be lowered");
         }
-        "refuse" => refuse(&word(), number(&word())),
+        "refuse" => seccomp::refuse(&word(), number(&word())),
+        "interrupt" => {
+            let answers = seccomp::interrupt(&word(), number(&word()));
+            *INTERRUPTIONS.lock().expect("no step panics") = Some(answers);
+        }
+        "interruptions" => {
+            let answers = INTERRUPTIONS.lock().expect("no step panics");
+            let count = answers.iter().flat_map(Receiver::try_iter).count();
+            println!("interrupted {count}");
+        }
+        "storm" => storm(),
+        "limit-memory" => {
+            let limit = number(&word());
+            setrlimit(Resource::RLIMIT_AS, limit, limit).expect("the limit can be lowered");
+        }
+        "no-descriptors" => {
+            setrlimit(Resource::RLIMIT_NOFILE, 0, 0).expect("the limit can be lowered");
+        }
+        "chdir" => std::env::set_current_dir(word()).expect("the folder is there"),
+        "chroot" => std::os::unix::fs::chroot(word()).expect("root may"),
+        "setuid" => setuid(Uid::from_raw(number(&word()))).expect("root may"),
+        "exec" => {
+            let rest = words.drain(..);
+            panic!("no exec: {}", this_program().args(rest).exec());
+        }
         "sh" => println!(
             "sh {}",
             Command::new("sh")
@@ -215,35 +257,30 @@ fn report(path: &str) {
 
 /// Prints what a reader in another process finds in a file.
 fn ask(path: &str) {
-    let program = std::env::current_exe().expect("this program");
-    let asked = Command::new(program)
+    let asked = this_program()
         .args(["report", path])
         .status()
         .expect("it can be run");
     assert!(asked.success());
 }
 
-/// From now on, the kernel answers `call` with the error `errno`, as an older kernel or another file system would.
-fn refuse(call: &str, errno: u32) {
-    let number = match call {
-        "fallocate" => libc::SYS_fallocate,
-        "flock" => libc::SYS_flock,
-        "madvise" => libc::SYS_madvise,
-        other => panic!("no call {other:?} can be refused"),
-    };
-    let architecture = std::env::consts::ARCH
-        .try_into()
-        .expect("an architecture with seccomp");
-    let rules = [(number, Vec::new())].into();
-    let filter = SeccompFilter::new(
-        rules,
-        SeccompAction::Allow,
-        SeccompAction::Errno(errno),
-        architecture,
-    )
-    .expect("a filter");
-    let program: BpfProgram = filter.try_into().expect("a program");
-    seccompiler::apply_filter(&program).expect("the kernel supports seccomp");
+/// From now on, interrupts this thread without pause by a signal whose handler does nothing.
+fn storm() {
+    extern "C" fn ignore(_: libc::c_int) {}
+    let handler = SigHandler::Handler(ignore);
+    let action = SigAction::new(handler, SaFlags::SA_RESTART, SigSet::empty());
+    // SAFETY: the handler does nothing.
+    unsafe { sigaction(Signal::SIGUSR2, &action) }.expect("a handler can be installed");
+    let interrupted = pthread_self();
+    thread::spawn(move || {
+        while pthread_kill(interrupted, Signal::SIGUSR2).is_ok() {
+            thread::sleep(Duration::from_micros(1));
+        }
+    });
+}
+
+fn this_program() -> Command {
+    Command::new(std::env::current_exe().expect("this program"))
 }
 
 fn sleeper() -> Command {

@@ -14,12 +14,12 @@ use std::process::Command;
 use hrx_trace_reader::Trace;
 use hrx_trace_tests::programs::PROGRAMS;
 use hrx_trace_tests::seeds;
-use hrx_trace_tests::viewers::{CatapultTrace, SpeedscopeTrace, Tools, TpTrace};
+use hrx_trace_tests::viewers::{CatapultTrace, SpeedscopeTrace, Tools, TpTrace, lane_of};
 use tempfile::TempDir;
 
 use case::{Arg, Case, Expected};
 use output::{FOLLOWED, JSON, JSON_OUTPUTS, OUTPUTS, Output};
-use shown::{CATAPULT, PERFETTO, PERFETTO_OF_JSON, View, lane_of};
+use shown::{CATAPULT, LAST_MOMENT, PERFETTO, PERFETTO_OF_JSON, View};
 
 /// Converted files, and what viewers must show of them.
 struct Converted {
@@ -80,7 +80,8 @@ fn assert_catapult(expected: &[Expected], output: &Output, trace: &CatapultTrace
     shown::assert_shows(expected, output, &CATAPULT, &slices);
 }
 
-/// Speedscope shows names with arguments, times relative to a track's first slice, and no slice of duration 0.
+/// Speedscope shows names with arguments, and times relative to a track's first slice. What never ended it shows up to the end of the mark at the last
+/// moment, a nanosecond later.
 fn assert_speedscope(expected: &Expected, trace: &SpeedscopeTrace) {
     let what = &expected.what;
     assert_eq!(trace.error, None, "{what}");
@@ -90,12 +91,11 @@ fn assert_speedscope(expected: &Expected, trace: &SpeedscopeTrace) {
         .map(|region| {
             let duration_ns = match (region.duration_ns, region.args.get("running_ns")) {
                 (Some(duration_ns), _) => duration_ns,
-                (None, Some(Arg::Integer(running_ns))) => *running_ns,
+                (None, Some(Arg::Integer(running_ns))) => *running_ns + 1,
                 (None, arg) => panic!("{arg:?}"),
             };
             (region.lane_name(), region.name.clone(), duration_ns)
         })
-        .filter(|(_, _, duration_ns)| *duration_ns > 0)
         .collect();
     expected.sort();
     let mut shown = Vec::new();
@@ -111,7 +111,10 @@ fn assert_speedscope(expected: &Expected, trace: &SpeedscopeTrace) {
             }
             let (name, at) = open.pop().expect("a frame closes after it opens");
             assert_eq!(name, event.name, "{what}: frames are not nested");
-            let (name, _) = name.rsplit_once(" {\"").expect("arguments");
+            let (name, _) = name.rsplit_once(" {").expect("arguments");
+            if name == LAST_MOMENT {
+                continue;
+            }
             let duration_ns = ((event.at - at) * 1e3).round() as u64;
             shown.push((lane_of(track).to_owned(), name.to_owned(), duration_ns));
         }

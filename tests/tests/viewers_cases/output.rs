@@ -1,6 +1,7 @@
 //! The outputs that the cases are converted to. Each is an entry of [`OUTPUTS`].
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,6 +19,8 @@ pub struct Output {
     /// Extension of the output's name, from which the command takes the format.
     pub extension: &'static str,
     pub options: &'static [&'static str],
+    /// To the standard output, where nothing can be overwritten.
+    pub piped: bool,
     /// Number of captures in one file.
     pub together: usize,
     /// Later times are shown as this one.
@@ -60,9 +63,13 @@ pub const OUTPUTS: &[Output] = &[
     JSON_FOLLOWED,
 ];
 
-/// Outputs that grow while a program records, and must be readable at any moment.
+/// Outputs that grow while a program records, and must be readable wherever they are cut.
 pub const FOLLOWED: &[Output] = &[
-    JSON_FOLLOWED,
+    Output {
+        name: "json-piped",
+        piped: true,
+        ..JSON_FOLLOWED
+    },
     Output {
         name: "native-followed",
         options: &["--follow"],
@@ -70,7 +77,6 @@ pub const FOLLOWED: &[Output] = &[
     },
 ];
 
-/// A bare array of events, which has no place for the time unit: catapult assumes milliseconds.
 const JSON_FOLLOWED: Output = Output {
     name: "json-followed",
     options: &["--follow"],
@@ -78,7 +84,7 @@ const JSON_FOLLOWED: Output = Output {
 };
 
 /// Outputs that catapult reads too.
-pub const JSON_OUTPUTS: &[Output] = &[JSON, JSON_BARE, JSON_MERGED];
+pub const JSON_OUTPUTS: &[Output] = &[JSON, JSON_BARE, JSON_MERGED, JSON_FOLLOWED];
 
 const BARE: &[&str] = &["--no-counters", "--no-flows", "--no-marks", "--no-colors"];
 
@@ -101,12 +107,12 @@ pub const JSON: Output = Output {
     name: "json",
     extension: "json",
     options: &[],
+    piped: false,
     together: 1,
     shown_ns_max: 1 << 62,
     epoch_ns: |_| 0,
-    // Viewers compute microseconds and nanoseconds as doubles: see hrx-convert's formats/chrome.
+    // Viewers compute microseconds and nanoseconds as doubles: see hrx-convert's formats/chrome/times.rs.
     tolerance_ns: |time_ns| match time_ns {
-        _ if JSON_LATE_NS.contains(&time_ns) => 1,
         ..=JSON_EXACT_NS_MAX => 0,
         _ => 1 << (time_ns / JSON_EXACT_NS_MAX).ilog2(),
     },
@@ -172,15 +178,17 @@ impl Output {
     /// Converts captures with the real command. The output lies next to the first of them.
     pub fn convert(&self, captures: &[PathBuf]) -> PathBuf {
         let to = captures[0].with_extension(format!("{}.{}", self.name, self.extension));
-        let converted = Command::new(&PROGRAMS.convert)
-            .args(self.options)
-            .args(captures)
-            .arg("-o")
-            .arg(&to)
-            .output()
-            .expect("hrx-convert starts");
+        let mut convert = Command::new(&PROGRAMS.convert);
+        convert.args(self.options).args(captures);
+        if !self.piped {
+            convert.arg("-o").arg(&to);
+        }
+        let converted = convert.output().expect("hrx-convert starts");
         let complaint = String::from_utf8_lossy(&converted.stderr);
         assert!(converted.status.success(), "{captures:?}: {complaint}");
+        if self.piped {
+            fs::write(&to, converted.stdout).expect("a new file");
+        }
         to
     }
 

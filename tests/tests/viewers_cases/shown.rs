@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
-use hrx_trace_tests::viewers::{CatapultSlice, TpSlice};
+use hrx_trace_tests::viewers::{CatapultSlice, TpSlice, lane_of};
 use serde_json::{Value, json};
 
 use crate::case::{Expected, Mark, Region};
@@ -13,7 +13,7 @@ use crate::output::Output;
 const REGION: &str = "hrx.host-observed";
 const CAPTURE: &str = "hrx.capture.host-observed";
 const CAPTURE_TRACK: &str = "capture (host-observed)";
-const LAST_MOMENT: &str = "unfinished at the last known moment (host-observed)";
+pub const LAST_MOMENT: &str = "unfinished at the last known moment (host-observed)";
 
 /// A slice, in the same form for every viewer.
 #[derive(Clone, Debug)]
@@ -345,16 +345,5 @@ fn assert_marks(what: &str, process: &Expected, output: &Output, view: &View, sl
             }
         }
         (mark, losses) => panic!("{what}: found {mark:?}, expected {losses:?}"),
-    }
-}
-
-/// "compute (2)" is a track of lane "compute".
-pub fn lane_of(track_name: &str) -> &str {
-    let sub_lane = track_name
-        .strip_suffix(')')
-        .and_then(|rest| rest.rsplit_once(" ("));
-    match sub_lane {
-        Some((lane, number)) if number.parse::<u32>().is_ok_and(|number| number >= 2) => lane,
-        _ => track_name,
     }
 }

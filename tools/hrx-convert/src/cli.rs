@@ -2,9 +2,12 @@
 //!
 //! May use `formats`, `tracks`, `figures`, `text`, `input`, `output`.
 
+use std::env;
 use std::fs;
+use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::process;
 
 use clap::error::ErrorKind;
 use clap::{ArgGroup, Args, CommandFactory, Parser, ValueEnum};
@@ -12,8 +15,10 @@ use clap::{ArgGroup, Args, CommandFactory, Parser, ValueEnum};
 use crate::figures::expect::Expectation;
 use crate::formats::FormatName;
 use crate::input::files::EXTENSION;
-use crate::input::selection::Selection;
+use crate::input::selection::{REVERSED, Selection};
+use crate::output::console::{is_file, say};
 use crate::output::options::OutputOptions;
+use crate::output::printable::{printable, printable_path};
 use crate::tracks::extras::Extras;
 
 /// Turn .hrxt captures of host-observed regions into a trace that viewers open
@@ -28,7 +33,7 @@ use crate::tracks::extras::Extras;
 #[command(version, arg_required_else_help = true, after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 #[command(group(ArgGroup::new("reported").args(["info", "summary", "diff"])))]
 pub struct Arguments {
-    /// The captures to read; a directory stands for its *.hrxt files
+    /// The captures to read; a directory stands for its *.hrxt files. Not `-`: a capture is read at any place, which a pipe does not allow
     #[arg(value_name = "FILE", required_unless_present = "generate")]
     pub(crate) files: Vec<PathBuf>,
 
@@ -36,9 +41,17 @@ pub struct Arguments {
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
 
+    /// Replace OUT even if it is write-protected or another user's; its mode is kept
+    #[arg(long, requires = "output")]
+    force: bool,
+
     /// The format, whatever the extension of OUT [default: chrome]
     #[arg(long, value_enum)]
     format: Option<FormatName>,
+
+    /// With CSV: put an apostrophe before labels and paths that a spreadsheet would take for a formula, those that begin with = + - @
+    #[arg(long, conflicts_with_all = ["reported", "check"])]
+    pub(crate) spreadsheet: bool,
 
     /// Write while the program is recording, until it finishes or dies, or until Ctrl-C. OUT grows in place
     ///
@@ -146,6 +159,9 @@ pub enum Generated {
     Fish,
 }
 
+/// The exit code if the command line is wrong.
+const WRONG: i32 = 2;
+
 /// What the name of an output selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct NamedOutput {
@@ -170,17 +186,23 @@ impl NamedOutput {
 impl Arguments {
     /// Parses the command line; leaves the process with exit code 2 if it is wrong.
     pub(crate) fn parse_and_validate() -> Self {
-        let arguments = Self::parse();
+        let arguments = Self::try_parse().unwrap_or_else(|error| leave(error));
         if arguments.follow
             && let Some(reason) = arguments.format().why_not_followed()
         {
-            leave(reason.into());
+            refuse(reason.into());
+        }
+        if arguments.spreadsheet && arguments.format() != FormatName::Csv {
+            refuse("--spreadsheet is for CSV: -o OUT.csv or --format csv".into());
+        }
+        if arguments.selection.is_reversed() {
+            refuse(REVERSED.into());
         }
         if arguments.check
             && arguments.answers.expect.is_empty()
             && !arguments.selection.is_everything()
         {
-            leave(
+            refuse(
                 "--check judges whole captures: filters only select the events for --expect".into(),
             );
         }
@@ -189,25 +211,43 @@ impl Arguments {
 
     /// Leaves the process with exit code 2 if the command line is wrong for these files.
     pub(crate) fn validate(&self, files: &[PathBuf]) {
+        // What is printed there would be written into the capture, this refusal too.
+        if files.iter().any(|file| is_file(io::stderr(), file)) {
+            process::exit(WRONG);
+        }
+        if files.iter().any(|file| file.as_os_str() == "-") {
+            refuse(
+                "- is no FILE: a capture is not read from its beginning to its end, so it cannot come through the standard input (./- is a file of that name)"
+                    .into(),
+            );
+        }
         if let Some(output) = &self.output
             && files.iter().any(|file| same_file(file, output))
         {
-            leave(format!(
+            refuse(format!(
                 "OUT is FILE itself ({}), which is never changed",
-                output.display()
+                printable_path(output)
+            ));
+        }
+        if self.output.is_none()
+            && let Some(file) = files.iter().find(|file| is_file(io::stdout(), file))
+        {
+            refuse(format!(
+                "the standard output is FILE itself ({}), which is never changed",
+                printable_path(file)
             ));
         }
         // The shell may have expanded `-o *.hrxt`, which would destroy the trace of the last crash.
         if let Some(output) = &self.output
             && output.extension().is_some_and(|end| end == EXTENSION)
         {
-            leave(format!(
+            refuse(format!(
                 "OUT is named like a capture ({}), and captures are never written",
-                output.display()
+                printable_path(output)
             ));
         }
         if let Some(reason) = self.format().why_not_merged(files.len()) {
-            leave(reason);
+            refuse(reason);
         }
     }
 
@@ -223,14 +263,42 @@ impl Arguments {
         OutputOptions {
             gzip: self.named().gzip,
             grows: self.follow,
+            tail: self.format().tail(),
+            force: self.force,
         }
     }
 }
 
-fn leave(message: String) -> ! {
-    Arguments::command()
-        .error(ErrorKind::ValueValidation, message)
-        .exit()
+fn refuse(message: String) -> ! {
+    leave(Arguments::command().error(ErrorKind::ValueValidation, message))
+}
+
+/// Prints the error, or the help that was asked for, and leaves the process.
+fn leave(error: clap::Error) -> ! {
+    let error = quoting_safely(error);
+    let printed = error.print().and_then(|()| io::stdout().flush());
+    let code = match printed {
+        Err(failure) if !error.use_stderr() && failure.kind() != io::ErrorKind::BrokenPipe => {
+            say(&format!(
+                "error: cannot write the standard output: {failure}"
+            ));
+            1
+        }
+        _ => error.exit_code(),
+    };
+    process::exit(code)
+}
+
+/// The same error, of arguments that are safe to print: it quotes them.
+fn quoting_safely(error: clap::Error) -> clap::Error {
+    if error.kind() == ErrorKind::ValueValidation && error.context().next().is_none() {
+        return error;
+    }
+    let arguments = env::args_os().map(|argument| printable(&argument.to_string_lossy()));
+    match Arguments::command().try_get_matches_from(arguments) {
+        Err(safe) => safe,
+        Ok(_) => error,
+    }
 }
 
 /// Whether both paths lead to the same file.

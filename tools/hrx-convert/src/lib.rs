@@ -21,7 +21,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Context as _;
 use clap::CommandFactory;
 use hrx_trace_reader::Trace;
 
@@ -36,12 +35,15 @@ pub use crate::input::captures::Captures;
 use crate::input::filter::Filter;
 pub use crate::input::option_values::{DurationNs, byte_count};
 pub use crate::input::selection::Selection;
+use crate::input::selection::SelectionError;
 use crate::input::{files, open, wait};
 use crate::output::console::say;
 use crate::output::file::Output;
 use crate::output::signals;
 use crate::text::words;
 
+/// The command line is wrong for the files that it names.
+const WRONG: u8 = 2;
 /// Some of several files could not be read.
 const INCOMPLETE: u8 = 5;
 
@@ -55,7 +57,10 @@ pub fn main() -> ExitCode {
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             say(&format!("error: {error:#}"));
-            ExitCode::FAILURE
+            match error.is::<SelectionError>() {
+                true => WRONG.into(),
+                false => ExitCode::FAILURE,
+            }
         }
     }
 }
@@ -80,7 +85,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
     }
     let (files, mut failures) = files::find(&arguments.files);
     arguments.validate(&files);
-    open::allow_open(files.len())?;
+    open::allow_open(files.len());
     let newest = arguments.follow || arguments.selection.begins_late();
     let opened = open::open(files, newest);
     failures.extend(opened.failures.into_iter().map(anyhow::Error::from));
@@ -156,12 +161,13 @@ fn convert(
     let outcomes = formats::write(
         arguments.format(),
         arguments.extras,
+        arguments.spreadsheet,
         &mut captures,
         &mut filter,
         &mut output,
         stop,
     )
-    .with_context(|| format!("cannot write {}", output.name()))?;
+    .map_err(|error| output.explained(error))?;
     output.commit()?;
     for line in words::conversion_lines(&captures, &outcomes) {
         say(&line);

@@ -4,7 +4,7 @@ mod support;
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
@@ -361,7 +361,11 @@ fn it_stops_and_continues_with_the_program() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("pid");
     let script = format!("echo $$ > {}; exec sleep 100", file.display());
-    let mut run = shell(Way::Run, &script).spawn().expect("hrx-run");
+    // In a group of its own, whose parent is in another: in an orphaned group, such as that of a session's leader, SIGTSTP stops nothing.
+    let mut run = shell(Way::Run, &script)
+        .process_group(0)
+        .spawn()
+        .expect("hrx-run");
     let program = program_of(&file);
     let pid = Pid::from_child(&run);
     let states = |state: char| {

@@ -1,7 +1,7 @@
 //! The tickets that a follower has passed while their records were being written, and asks for again in every round.
 
 /// More late tickets than this are damage: each thread inside `record` can hold back only one.
-const LATE_MAX: usize = 4096;
+pub(crate) const LATE_MAX: usize = 4096;
 
 /// Late tickets of one ring.
 #[derive(Debug, Default)]

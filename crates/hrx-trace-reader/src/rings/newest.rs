@@ -5,6 +5,7 @@
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use bytemuck::Zeroable;
@@ -21,8 +22,8 @@ const THREADS_MAX: usize = 4;
 
 /// The sequence of the newest record of a ring that verifies, whatever the ring's counter says; 0 if there is none.
 ///
-/// Goes backwards from the slot of `claimed`, where the newest record should be: if it is there, only one checksum has to be computed, and the rest
-/// of the work is copying the ring out of the page cache, which every processor does for a part. The threads hold `chunk_records` in memory together.
+/// Begins at the slot of `claimed`, where the newest record should be: if it is there, only one checksum has to be computed, and the rest of the work is
+/// copying the ring out of the page cache, which every processor does for a part. The threads hold `chunk_records` in memory together.
 /// A failed read is passed over here; the window reports it.
 pub(crate) fn newest_sequence(
     source: &Source,
@@ -35,19 +36,21 @@ pub(crate) fn newest_sequence(
         .present
         .div_euclid(RECORDS_PER_THREAD)
         .clamp(1, processors.min(THREADS_MAX) as u64);
+    let from_start = slot_of(claimed, ring.capacity)
+        .map_or(0, |slot| slot.saturating_add(1))
+        .min(ring.present);
     let search = Search {
         source,
         ring,
-        from_start: slot_of(claimed, ring.capacity)
-            .map_or(0, |slot| slot.saturating_add(1))
-            .min(ring.present),
         chunk_records: (chunk_records as u64)
             .checked_div(threads)
             .unwrap_or_default()
             .max(1),
-        taken: AtomicU64::new(0),
+        next: Mutex::new(0),
         newest: AtomicU64::new(0),
     };
+    let expected = from_start.saturating_sub(search.chunk_records)..from_start;
+    search.look_at(expected, &mut Vec::new());
     thread::scope(|scope| {
         for _ in 1..threads {
             // If a thread cannot be spawned, the others do its part.
@@ -62,11 +65,9 @@ pub(crate) fn newest_sequence(
 struct Search<'ring> {
     source: &'ring Source,
     ring: &'ring Ring,
-    /// Slots from the first one to the one where the newest record should be.
-    from_start: u64,
     chunk_records: u64,
-    /// Chunks that the threads have taken.
-    taken: AtomicU64,
+    /// The slots before this one have been taken by the threads.
+    next: Mutex<u64>,
     newest: AtomicU64,
 }
 
@@ -74,34 +75,35 @@ impl Search<'_> {
     /// Looks through chunks until none is left.
     fn run(&self) {
         let mut chunk = Vec::new();
-        while let Some(slots) = self.chunk(self.taken.fetch_add(1, Relaxed)) {
-            if self.ring.next_data(self.source, slots.start, slots.end) == slots.end {
-                // A hole: zeroes are no record.
-                continue;
-            }
-            let count = slots.end.saturating_sub(slots.start);
-            chunk.resize(count as usize, Record::zeroed());
-            self.ring.read(self.source, slots.start, &mut chunk);
-            let mut newest = self.newest.load(Relaxed);
-            for (slot, record) in slots.rev().zip(chunk.iter().rev()) {
-                if record.sequence > newest && self.ring.belongs_in(record, slot) {
-                    newest = record.sequence;
-                }
-            }
-            self.newest.fetch_max(newest, Relaxed);
+        while let Some(slots) = self.take() {
+            self.look_at(slots, &mut chunk);
         }
     }
 
-    /// The slots of chunk `number`: backwards from where the newest record should be, then backwards from the end of the ring.
-    fn chunk(&self, number: u64) -> Option<Range<u64>> {
-        let in_start = self.from_start.div_ceil(self.chunk_records);
-        let (first, past_last, number) = match number.checked_sub(in_start) {
-            None => (0, self.from_start, number),
-            Some(number) => (self.from_start, self.ring.present, number),
-        };
-        let end = past_last.checked_sub(number.checked_mul(self.chunk_records)?)?;
-        let start = end.saturating_sub(self.chunk_records).max(first);
-        (start < end).then_some(start..end)
+    /// Looks through `slots`. `chunk` is memory to be used again.
+    fn look_at(&self, slots: Range<u64>, chunk: &mut Vec<Record>) {
+        let count = slots.end.saturating_sub(slots.start);
+        chunk.resize(count as usize, Record::zeroed());
+        self.ring.read(self.source, slots.start, chunk);
+        let mut newest = self.newest.load(Relaxed);
+        for (slot, record) in slots.rev().zip(chunk.iter().rev()) {
+            if record.sequence > newest && self.ring.belongs_in(record, slot) {
+                newest = record.sequence;
+            }
+        }
+        self.newest.fetch_max(newest, Relaxed);
+    }
+
+    /// The next slots that may hold records. Holes are passed over whole, however large: zeroes are no record, and a file of a few kilobytes can have
+    /// holes of exbibytes.
+    fn take(&self) -> Option<Range<u64>> {
+        // A thread that panicked held the lock for no longer than this; the slot is right at every instant.
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let start = self.ring.next_data(self.source, *next, self.ring.present);
+        *next = start
+            .saturating_add(self.chunk_records)
+            .min(self.ring.present);
+        (start < *next).then_some(start..*next)
     }
 }
 
@@ -127,22 +129,21 @@ mod tests {
         image.record_some(0, 1);
         let source = Source::from_bytes(image.bytes);
         let mut ring = Ring::new(&image.identity, 0, 1 << 20, &Checksum::new());
-        for (from_start, present) in [(0, 0), (0, 1), (1, 1), (5, 12), (12, 12), (8, 16), (0, 9)] {
+        for present in [0, 1, 5, 12, 16] {
             ring.present = present;
             for chunk_records in 1..20 {
                 let search = Search {
                     source: &source,
                     ring: &ring,
-                    from_start,
                     chunk_records,
-                    taken: AtomicU64::new(0),
+                    next: Mutex::new(0),
                     newest: AtomicU64::new(0),
                 };
-                let chunks: Vec<_> = (0..).map_while(|number| search.chunk(number)).collect();
-                let backwards: Vec<u64> = chunks.into_iter().flat_map(Iterator::rev).collect();
-                let expected = (0..from_start).rev().chain((from_start..present).rev());
-                assert!(backwards.iter().copied().eq(expected), "{backwards:?}");
-                assert_eq!(search.chunk(u64::MAX), None);
+                let chunks = std::iter::from_fn(|| search.take());
+                assert!(
+                    chunks.flatten().eq(0..present),
+                    "{present}, {chunk_records}"
+                );
             }
         }
     }

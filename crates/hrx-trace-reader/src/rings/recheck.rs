@@ -32,6 +32,17 @@ pub(crate) enum Verdict {
     Overtaken,
 }
 
+impl Verdict {
+    /// On a ticket of a running writer whose slot holds `found` instead of its record: what was there before the writer's first store, or something else.
+    pub(crate) fn without_record(ring: &Ring, found: &Record, ticket: u64) -> Self {
+        let lap_before = ticket.checked_sub(ring.capacity);
+        match found.sequence == 0 || Some(found.sequence) == lap_before {
+            true => Self::InFlight,
+            false => Self::Torn,
+        }
+    }
+}
+
 /// Rechecks the slots of one ring.
 #[derive(Debug)]
 pub(crate) struct Recheck {
@@ -52,6 +63,11 @@ impl Recheck {
     /// For a follower's next round. It waits less: what is in flight is asked for again in the round after.
     pub(crate) fn begin_round(&mut self) {
         self.patience = RETRIES_AT_ONCE;
+    }
+
+    /// The last ticket that the writer is known to have overtaken.
+    pub(crate) fn overtaken(&self) -> u64 {
+        self.overtaken
     }
 
     /// Takes note of the ring's counter, and returns the last ticket that the writer has overtaken.
@@ -93,12 +109,9 @@ impl Recheck {
                 return Verdict::Overtaken;
             }
             if self.patience == 0 {
-                let lap_before = ticket.checked_sub(ring.capacity);
-                let unwritten = record.sequence == 0 || Some(record.sequence) == lap_before;
-                return if unwritten && writer_runs {
-                    Verdict::InFlight
-                } else {
-                    Verdict::Torn
+                return match writer_runs {
+                    true => Verdict::without_record(ring, &record, ticket),
+                    false => Verdict::Torn,
                 };
             }
             self.patience = self.patience.saturating_sub(1);

@@ -4,7 +4,7 @@
 //! - Every ticket of the window gets exactly one verdict, so the account balances by construction.
 //! - A record is handed out only if its checksum and its sequence are those of the ticket.
 //! - No loop runs longer than the file is: slots past its end are counted, never visited.
-//! - While the writer runs, a slot that does not verify is read again; the waits have a bound.
+//! - While the writer runs, a slot that does not verify is read again, but not where thousands in a row do not; the waits have a bound.
 
 use bytemuck::Zeroable;
 use hrx_trace_format::Record;
@@ -12,7 +12,7 @@ use hrx_trace_format::record::{KIND_REGION, slot_of};
 
 use crate::account::Account;
 use crate::damage::Damage;
-use crate::rings::late::Late;
+use crate::rings::late::{LATE_MAX, Late};
 use crate::rings::recheck::{Recheck, Verdict};
 use crate::rings::ring::Ring;
 use crate::source::Source;
@@ -39,6 +39,8 @@ pub(crate) struct Window {
     complete_since_ns: Option<u64>,
     read_failed: Option<Damage>,
     recheck: Recheck,
+    /// Of a running writer: tickets without a record since the last event.
+    barren: Barren,
     /// Of a window that is followed: tickets to ask for again. None: a ticket without a record gets its verdict at once.
     late: Option<Late>,
 }
@@ -65,6 +67,7 @@ impl Window {
             complete_since_ns: None,
             read_failed: None,
             recheck: Recheck::new(),
+            barren: Barren::default(),
             late: None,
             ring,
         }
@@ -136,7 +139,8 @@ impl Window {
                 if self.accepts(kind, end_ns) {
                     break index;
                 }
-            } else if let Some(believed) = self.judge(source, expected)
+            } else if let found = *record
+                && let Some(believed) = self.judge(source, expected, Some(&found))
                 && self.accepts(believed.kind, believed.end_ns())
             {
                 *self.chunk.get_mut(index)? = believed;
@@ -164,7 +168,7 @@ impl Window {
     #[cold]
     fn next_late(&mut self, source: &Source) -> Option<Record> {
         while let Some(expected) = self.late.as_mut()?.pop() {
-            if let Some(believed) = self.judge(source, expected)
+            if let Some(believed) = self.judge(source, expected, None)
                 && self.accepts(believed.kind, believed.end_ns())
             {
                 return Some(believed);
@@ -226,6 +230,10 @@ impl Window {
                 let end = self.slot.saturating_add(self.unread.min(in_file));
                 let data = self.ring.next_data(source, self.slot, end);
                 let hole = data.saturating_sub(self.slot);
+                if hole > 0 && self.writer_runs {
+                    self.count_unwritten(source, hole);
+                    continue;
+                }
                 if hole > 0 {
                     self.count_torn(hole);
                     continue;
@@ -242,11 +250,32 @@ impl Window {
         }
     }
 
-    /// Whether the last chunk held nothing, so that there may be a hole. A running writer's slots are all read: one may be stored at this moment.
+    /// Whether the last chunk held nothing, so that there may be a hole. A running writer's threads can each be about to store one record, and so of its
+    /// slots many more have to hold nothing.
     fn is_barren(&self) -> bool {
-        !self.writer_runs
-            && !self.chunk.is_empty()
-            && self.account.recovered == self.recovered_before
+        match self.writer_runs {
+            true => self.barren.is_beyond_threads(self.account.recovered),
+            false => !self.chunk.is_empty() && self.account.recovered == self.recovered_before,
+        }
+    }
+
+    /// Counts the next slots, a hole in the file of a running writer, as in flight, or as overtaken if newer tickets have been given out for them.
+    fn count_unwritten(&mut self, source: &Source, count: u64) {
+        let (claimed, _) = self.ring.read_claimed(source);
+        let overtaken = self
+            .recheck
+            .note_claimed(&self.ring, claimed)
+            .saturating_add(1)
+            .saturating_sub(self.expected)
+            .min(count);
+        if overtaken > 0 {
+            self.account.overtaken = self.account.overtaken.saturating_add(overtaken);
+            self.complete_since_ns = None;
+        }
+        let in_flight = count.saturating_sub(overtaken);
+        self.account.in_flight = self.account.in_flight.saturating_add(in_flight);
+        self.expected = self.expected.saturating_add(count);
+        self.go_past(count);
     }
 
     /// Counts the next slots as torn without reading them.
@@ -261,10 +290,18 @@ impl Window {
         self.unread = self.unread.saturating_sub(count);
     }
 
-    /// Decides on a ticket whose slot did not verify. Counts it, unless it verifies now or will be asked for again.
+    /// Decides on a ticket whose slot did not verify, and held `found` a moment ago. Counts it, unless it verifies now or will be asked for again.
     #[cold]
-    fn judge(&mut self, source: &Source, expected: u64) -> Option<Record> {
-        let verdict = if self.writer_runs || self.late.is_some() {
+    fn judge(&mut self, source: &Source, expected: u64, found: Option<&Record>) -> Option<Record> {
+        let is_barren = self.barren.add(self.account.recovered);
+        let verdict = if let Some(found) = found
+            && self.writer_runs
+            && is_barren
+            && expected > self.recheck.overtaken()
+        {
+            // This many tickets without a record are no threads inside `record`: they are not worth a read each.
+            Verdict::without_record(&self.ring, found, expected)
+        } else if self.writer_runs || self.late.is_some() {
             self.recheck
                 .verdict(source, &self.ring, expected, self.writer_runs)
         } else {
@@ -287,6 +324,32 @@ impl Window {
         };
         *count = count.saturating_add(1);
         None
+    }
+}
+
+/// Tickets in a row that have no record.
+#[derive(Debug, Default)]
+struct Barren {
+    count: u64,
+    /// How many events had been recovered when the row began.
+    recovered: u64,
+}
+
+impl Barren {
+    /// A ticket has no record. Whether there are more than threads can hold back.
+    fn add(&mut self, recovered: u64) -> bool {
+        if self.recovered != recovered {
+            *self = Self {
+                count: 0,
+                recovered,
+            };
+        }
+        self.count = self.count.saturating_add(1);
+        self.count > LATE_MAX as u64
+    }
+
+    fn is_beyond_threads(&self, recovered: u64) -> bool {
+        self.recovered == recovered && self.count >= LATE_MAX as u64
     }
 }
 

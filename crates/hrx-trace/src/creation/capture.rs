@@ -8,10 +8,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hrx_trace_format::{Area, Checksum, Identity};
 
+use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
+
 use super::random::random;
+use super::retention::remove_oldest;
 use super::{file, process};
 use crate::areas::{CountersLine, Labels, OpenTable, Ring};
 use crate::error::{Error, Result};
+use crate::folder::{self, Folder};
 use crate::memory::{Gate, Mapping};
 use crate::options::Options;
 use crate::recorder::Recorder;
@@ -33,49 +38,115 @@ impl Options {
     ///
     /// # Errors
     /// Capacity 0 or too large, an attribute that does not fit, the file exists (as anything, a symlink included), no such folder, no permission,
-    /// no room (the disk or the quota is full, or RLIMIT_FSIZE is below the size), an unsupported system. No file is left behind.
+    /// no room (the disk or the quota is full, RLIMIT_FSIZE is below the size, no inode is left), no address space, an unsupported system. No file is left
+    /// behind.
     pub fn create(&self, path: impl AsRef<Path>) -> Result<Recorder> {
         let path = path.as_ref();
-        let layout = self.layout()?;
-        let file = file::create_new(path, layout.file_bytes)?;
-        let recorder = record_into(path, file, layout, self);
-        if recorder.is_err() {
-            // This call created the file, exclusively, and it holds nothing.
-            let _ = std::fs::remove_file(path);
+        self.make_room(folder::split(path).0);
+        self.create_at(path)
+    }
+
+    /// Removes the captures that are not to be kept. If that fails, they stay.
+    pub(super) fn make_room(&self, folder: &Path) {
+        if let Some(keep) = self.keep {
+            let _ = remove_oldest(folder, &process::program_name(), keep);
         }
-        recorder
+    }
+
+    /// [`Options::create`], removing nothing.
+    pub(super) fn create_at(&self, path: &Path) -> Result<Recorder> {
+        let layout = self.layout()?;
+        let (folder, name) = folder::split(path);
+        let (folder, file) = file::create_new(path, folder, name, layout.file_bytes)?;
+        match prepare(path, &file, layout.file_bytes, self) {
+            Ok(prepared) => Ok(record_into(path, file, folder, prepared, layout, self)),
+            Err(error) => {
+                // This call created the file, exclusively, and it holds nothing.
+                let _ = folder.remove(name);
+                Err(error)
+            }
+        }
     }
 }
 
-/// A recorder on the new file `file`, whose header has the sizes and offsets of `layout`.
-fn record_into(path: &Path, file: File, layout: Identity, options: &Options) -> Result<Recorder> {
-    let unsupported = |what| {
-        move |source: io::Error| Error::Unsupported {
-            path: path.to_owned(),
-            what,
-            source,
+/// What a recorder needs besides its file, and what may be refused.
+struct Prepared {
+    mapping: Arc<Mapping>,
+    gate: Gate,
+    random: [u8; 20],
+}
+
+/// Locks the new file `file`, gives it its size, and maps it.
+fn prepare(path: &Path, file: &File, bytes: u64, options: &Options) -> Result<Prepared> {
+    file::lock(path, file)?;
+    file::reserve(path, file, bytes)?;
+    let refused = |doing| move |source| refused_memory(path, bytes, doing, source);
+    let mapping = Mapping::new(file).map_err(|source| match source.raw_os_error() {
+        Some(code) if [Errno::NODEV, Errno::INVAL].contains(&Errno::from_raw_os_error(code)) => {
+            Error::Unsupported {
+                path: path.to_owned(),
+                what: "mapping files of this file system",
+                source,
+            }
         }
-    };
-    file::lock(path, &file)?;
-    file::reserve(path, &file, layout.file_bytes)?;
-    let mapping = Mapping::new(&file).map_err(unsupported("mapping files of this file system"))?;
+        _ => refused("map it")(source),
+    })?;
     if options.populate {
-        mapping.populate().map_err(|source| Error::NoSpace {
-            path: path.to_owned(),
-            bytes: layout.file_bytes,
-            source,
-        })?;
+        let populated = mapping.populate();
+        populated.map_err(refused("make its pages present"))?;
     }
-    let gate = Gate::open().map_err(unsupported("MADV_WIPEONFORK (Linux 4.14)"))?;
+    let gate = Gate::open().map_err(|source| match source.kind() {
+        io::ErrorKind::InvalidInput => Error::Unsupported {
+            path: path.to_owned(),
+            what: "MADV_WIPEONFORK (Linux 4.14)",
+            source,
+        },
+        _ => refused("detect forks")(source),
+    })?;
+    let random = random().map_err(refused("draw random bytes for it"))?;
+    Ok(Prepared {
+        mapping,
+        gate,
+        random,
+    })
+}
+
+/// Why the kernel gave no memory.
+fn refused_memory(path: &Path, bytes: u64, doing: &'static str, source: io::Error) -> Error {
+    let path = path.to_owned();
+    // EAGAIN: mlockall(2) is in force, and RLIMIT_MEMLOCK reached.
+    match source.kind() {
+        io::ErrorKind::OutOfMemory | io::ErrorKind::WouldBlock => Error::NoMemory {
+            path,
+            bytes,
+            limit: getrlimit(Resource::As).current,
+            source,
+        },
+        _ => Error::Io {
+            path,
+            doing,
+            source,
+        },
+    }
+}
+
+/// A recorder on the new file `file` in `folder`, whose header has the sizes and offsets of `layout`.
+fn record_into(
+    path: &Path,
+    file: File,
+    folder: Folder,
+    prepared: Prepared,
+    layout: Identity,
+    options: &Options,
+) -> Recorder {
+    let Prepared {
+        mapping,
+        gate,
+        random,
+    } = prepared;
     let process_id = std::process::id();
     // The creating thread's first call, so that its first `record` makes no system call.
     thread::current(process_id);
-
-    let random: [u8; 20] = random().map_err(|source| Error::Io {
-        path: path.to_owned(),
-        doing: "draw random bytes for it",
-        source,
-    })?;
     let (salt, capture_id) = random.split_at(4);
     let mut identity = Identity {
         salt: bytemuck::pod_read_unaligned(salt),
@@ -99,7 +170,7 @@ fn record_into(path: &Path, file: File, layout: Identity, options: &Options) -> 
         )
     };
     let open_bytes = u64::from(identity.open_slots) * 64;
-    Ok(Recorder {
+    Recorder {
         first_ring: ring(0),
         other_rings: (1..identity.ring_count).map(ring).collect(),
         shared_rings: options.shared_rings,
@@ -122,7 +193,9 @@ fn record_into(path: &Path, file: File, layout: Identity, options: &Options) -> 
         checksum,
         path: path.to_owned(),
         file,
-    })
+        folder,
+        fallback: options.fallback.clone(),
+    }
 }
 
 /// Writes the identity, its magic last: a file whose creation was cut short is not a trace.

@@ -1,69 +1,91 @@
 //! The file of a capture: new, locked, and with its space reserved.
+//!
+//! A call that a signal interrupts is made again: the host's signals are no reason to have no trace.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
 
-use rustix::fs::FallocateFlags;
-use rustix::io::Errno;
+use hrx_trace_format::header::PAGE_BYTES;
+use rustix::fs::{FallocateFlags, FlockOperation};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::process::{Resource, getrlimit};
 
 use crate::error::{Error, Result};
+use crate::folder::Folder;
 
-/// Creates the file at `path`, mode 0600. It must not exist.
+/// How often the lock is tried, a millisecond apart.
+const LOCK_ATTEMPTS: usize = 100;
+
+/// Opens the folder of `path`, and creates the file `name` in it, mode 0600. The file must not exist.
 ///
 /// `bytes` is the size it is to have. A file that grows beyond RLIMIT_FSIZE raises SIGXFSZ, which kills, so the limit is checked first (getrlimit(2)).
-pub fn create_new(path: &Path, bytes: u64) -> Result<File> {
-    let no_space = |source| Error::NoSpace {
-        path: path.to_owned(),
-        bytes,
-        source,
-    };
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
-    if limit.is_some_and(|limit| limit < bytes) {
-        return Err(no_space(Errno::FBIG.into()));
+pub fn create_new(path: &Path, folder: &Path, name: &OsStr, bytes: u64) -> Result<(Folder, File)> {
+    if getrlimit(Resource::Fsize)
+        .current
+        .is_some_and(|limit| limit < bytes)
+    {
+        return Err(Error::NoSpace {
+            path: path.to_owned(),
+            bytes,
+            source: Errno::FBIG.into(),
+        });
     }
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        // O_EXCL follows no symlink in the path's last step, not even a dangling one (open(2)).
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-        .map_err(|source| {
-            let path = path.to_owned();
-            match source.kind() {
-                io::ErrorKind::AlreadyExists => Error::Exists { path },
-                io::ErrorKind::NotFound => Error::NoFolder { path },
-                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                    Error::Permission { path, source }
-                }
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => no_space(source),
-                _ => Error::Io {
-                    path,
-                    doing: "create it",
-                    source,
-                },
-            }
-        })
+    let folder = Folder::open(folder).map_err(|source| refused(path, source))?;
+    match folder.create_new(name) {
+        Ok(file) => Ok((folder, file)),
+        Err(source) => Err(refused(path, source)),
+    }
 }
 
-/// Takes the lock that tells readers that the writer lives. Some network file systems have no locks; there, readers judge by the process.
-pub fn lock(path: &Path, file: &File) -> Result<()> {
-    match file.try_lock() {
-        Ok(()) => Ok(()),
-        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
-        Err(error) => Err(Error::Io {
-            path: path.to_owned(),
-            doing: "lock it",
-            source: error.into(),
-        }),
+/// Why no file could be made at `path`.
+fn refused(path: &Path, source: io::Error) -> Error {
+    let path = path.to_owned();
+    match source.kind() {
+        io::ErrorKind::AlreadyExists => Error::Exists { path },
+        io::ErrorKind::NotFound => Error::NoFolder { path },
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            Error::Permission { path, source }
+        }
+        // A new file has no bytes yet: what ran out is the inodes, or the room for its name.
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Error::NoInode { path, source }
+        }
+        _ => Error::Io {
+            path,
+            doing: "create it",
+            source,
+        },
     }
+}
+
+/// Takes the lock that tells readers that the writer lives. Some network file systems have no locks, or have run out of them (ENOLCK); there, readers judge by
+/// the process.
+pub fn lock(path: &Path, file: &File) -> Result<()> {
+    for attempt in 1.. {
+        match retry_on_intr(|| rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive)) {
+            // A reader tries the lock, and lets it go at once.
+            Err(Errno::WOULDBLOCK) if attempt < LOCK_ATTEMPTS => sleep(Duration::from_millis(1)),
+            Err(Errno::WOULDBLOCK) => {
+                return Err(Error::Io {
+                    path: path.to_owned(),
+                    doing: "lock it",
+                    source: Errno::WOULDBLOCK.into(),
+                });
+            }
+            Ok(()) | Err(_) => break,
+        }
+    }
+    Ok(())
 }
 
 /// Reserves the file's blocks before it is mapped: a full disk is an error here, and never a SIGBUS later.
 pub fn reserve(path: &Path, file: &File, bytes: u64) -> Result<()> {
-    let reserved = match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes) {
+    let reserved = match allocate(file, bytes) {
         // The file system cannot reserve (NFS, some FUSE). Writing zeroes has the same effect.
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_zeroes(file, bytes),
         result => result.map_err(io::Error::from),
@@ -84,8 +106,25 @@ pub fn reserve(path: &Path, file: &File, bytes: u64) -> Result<()> {
     })
 }
 
+/// Allocates the file in one call, or, while signals interrupt it, in ever smaller parts: tmpfs gives back everything that an interrupted call has allocated,
+/// so a timer that is faster than the whole would starve it.
+fn allocate(file: &File, bytes: u64) -> rustix::io::Result<()> {
+    let mut offset = 0;
+    let mut part = bytes;
+    while offset < bytes {
+        let count = part.min(bytes - offset);
+        match rustix::fs::fallocate(file, FallocateFlags::empty(), offset, count) {
+            Ok(()) => offset += count,
+            Err(Errno::INTR) => part = (count / 2).max(PAGE_BYTES).next_multiple_of(PAGE_BYTES),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
 fn write_zeroes(file: &File, bytes: u64) -> io::Result<()> {
-    let zeroes = vec![0; 1 << 20];
+    // On the stack: an allocation that fails ends the program.
+    let zeroes = [0; 16 << 10];
     let mut offset = 0;
     while offset < bytes {
         let count = zeroes.len().min((bytes - offset) as usize);

@@ -2,11 +2,15 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 
 use hrx_trace_format::Identity;
 use rustix::time::ClockId;
 
 use crate::moment::{Epoch, clock_ns};
+
+/// The size of the header's field.
+const PROGRAM_BYTES_MAX: usize = 64;
 
 /// Fills in the process, the host and the program.
 pub fn describe(identity: &mut Identity) {
@@ -21,9 +25,20 @@ pub fn describe(identity: &mut Identity) {
         &mut identity.host_name,
         &host_name.nodename().to_string_lossy(),
     );
-    let program = std::env::current_exe().unwrap_or_default();
-    let program = program.file_name().unwrap_or_default();
-    fill(&mut identity.program, &program.to_string_lossy());
+    fill(&mut identity.program, &program_name());
+}
+
+/// The name of this program, as the headers of its captures have it: the file name of its executable, or of how it was called where /proc does not say; at most
+/// the first 64 bytes of it. Empty if unknown.
+#[must_use]
+pub fn program_name() -> String {
+    let path = std::env::current_exe().ok();
+    let path = path.or_else(|| std::env::args_os().next().map(PathBuf::from));
+    let path = path.unwrap_or_default();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // So the kernel marks an executable that has been replaced since it was started (proc(5)): it is the same program.
+    let name = name.strip_suffix(" (deleted)").unwrap_or(&name);
+    name[..name.floor_char_boundary(PROGRAM_BYTES_MAX.min(name.len()))].to_owned()
 }
 
 /// Fills in the capture's start by every clock, and returns it. The readings are some 100 ns apart.

@@ -4,7 +4,7 @@ use std::io;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 /// The kernel rounds it up to a page of its own.
@@ -32,8 +32,10 @@ impl Gate {
         let page = unsafe { mmap_anonymous(ptr::null_mut(), GATE_BYTES, protection, private) }?;
         let word = NonNull::new(page.cast()).ok_or(Errno::INVAL)?;
         let gate = Self { word };
-        // SAFETY: the page is private, anonymous and ours alone, and the advice affects only what a child finds in it.
-        unsafe { madvise(page, GATE_BYTES, Advice::LinuxWipeOnFork) }?;
+        retry_on_intr(|| {
+            // SAFETY: the page is private, anonymous and ours alone, and the advice affects only what a child finds in it.
+            unsafe { madvise(page, GATE_BYTES, Advice::LinuxWipeOnFork) }
+        })?;
         gate.word().store(1, Ordering::Release);
         Ok(gate)
     }

@@ -1,4 +1,5 @@
-//! The only `unsafe` of this crate: a file mapped into memory, seen as cache lines of atomic words; and the gate that is closed in a forked child.
+//! The only `unsafe` of this crate: a file mapped into memory, seen as cache lines of atomic words; the gate that is closed in a forked child; and
+//! what the kernel says of the program.
 //!
 //! Why it is sound:
 //! - Other processes read and write the mapping, so it is accessed through raw pointers and atomics alone: no other reference to it ever exists.
@@ -6,8 +7,10 @@
 //! - All [`Lines`] keep their [`Mapping`] alive.
 #![allow(unsafe_code)]
 
+mod auxiliary;
 mod gate;
 mod mapping;
 
+pub use self::auxiliary::is_secure;
 pub use self::gate::Gate;
 pub use self::mapping::{Line, Lines, Mapping};

@@ -1,6 +1,5 @@
 //! `--check`: whether captures are intact and meet the expectations, as a line each and as an exit code.
 
-use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +15,7 @@ use crate::input::inspection::inspect;
 use crate::input::outcome::Outcome;
 use crate::input::selection::Selection;
 use crate::output::console::print;
+use crate::output::printable::{printable, printable_path};
 use crate::text::quantities::counted;
 use crate::text::words::{ending_words, losses_text};
 
@@ -104,8 +104,9 @@ impl Format for ExpectationCheck<'_> {
         let digest = self.digests.digest(capture, outcome, false)?;
         for expectation in self.expectations {
             if let Some(found) = expectation.unmet(&digest) {
-                self.unmet
-                    .push_str(&format!("{}: {found} (host-observed)\n", digest.file));
+                let line = format!("{}: {found} (host-observed)", digest.file);
+                self.unmet.push_str(&printable(&line));
+                self.unmet.push('\n');
             }
         }
         Ok(())
@@ -118,7 +119,7 @@ impl Format for ExpectationCheck<'_> {
 
 /// A line for each capture, and the largest exit code.
 fn verdicts<'read>(read: impl Iterator<Item = (&'read Path, &'read Report)>) -> (String, u8) {
-    let verdicts = read.map(|(path, report)| verdict(&path.display(), report));
+    let verdicts = read.map(|(path, report)| verdict(&printable_path(path), report));
     verdicts.fold((String::new(), 0), |(lines, worst), (line, code)| {
         (lines + &line, worst.max(code))
     })
@@ -126,7 +127,7 @@ fn verdicts<'read>(read: impl Iterator<Item = (&'read Path, &'read Report)>) -> 
 
 /// A capture is damaged if something in it cannot be believed. Records that a live writer is just writing are no damage, nor is what a full table
 /// refused or a ring overwrote.
-fn verdict(name: &impl Display, report: &Report) -> (String, u8) {
+fn verdict(name: &str, report: &Report) -> (String, u8) {
     let damaged = report.account.torn > 0 || report.open_torn > 0 || !report.damages.is_empty();
     let (verdict, code) = match (damaged, report.ending) {
         (true, _) => ("damaged", DAMAGED),

@@ -1,4 +1,4 @@
-//! `--info`: who recorded a capture, how it ended, what is missing and what was running; as text of at most 100 columns or as JSON.
+//! `--info`: who recorded a capture, how it ended, what is missing and what was running; as text that fits the terminal or as JSON.
 
 use std::path::PathBuf;
 
@@ -9,16 +9,16 @@ use serde::Serialize;
 use crate::figures::facts::{Facts, RunningRegion, Totals};
 use crate::input::inspection::{Inspected, inspect};
 use crate::input::outcome::{is_complete, span_ns};
-use crate::output::console::print;
-use crate::text::printable::printable;
+use crate::output::console::{columns, print};
+use crate::output::printable::{printable, printable_json};
 use crate::text::quantities::{counted, duration_text};
 use crate::text::words::{account_text, ending_words};
-use crate::text::wrap::{LINE_COLUMNS_MAX, cut, wrap};
+use crate::text::wrap::{cut, wrap};
 
 /// The column at which values begin.
 const VALUE_COLUMN: usize = 12;
-/// Labels are shortened to this width.
-const LABEL_COLUMNS_MAX: usize = 48;
+/// What follows a label is left this much of a line.
+const REST_COLUMNS: usize = 52;
 /// Open regions and damaged places beyond this are only counted; the JSON lists all.
 const LISTED_MAX: usize = 64;
 
@@ -30,7 +30,7 @@ pub fn answer(traces: &[(PathBuf, Trace)], as_json: bool) -> anyhow::Result<()> 
     let inspected = inspect(traces);
     let answer = match as_json {
         true => json(&inspected)?,
-        false => text(&inspected),
+        false => text(&inspected, columns(None)),
     };
     print(&answer)
 }
@@ -65,14 +65,15 @@ fn json(inspected: &[Inspected]) -> serde_json::Result<String> {
             captures: inspected.iter().map(labelled).collect(),
         }),
     };
-    json.map(|json| json + "\n")
+    json.map(|json| printable_json(&json).into_owned() + "\n")
 }
 
 /// Text: a sheet for each capture, and the totals if there are several.
-fn text(inspected: &[Inspected]) -> String {
-    let mut sheets: Vec<String> = inspected.iter().map(fact_sheet).collect();
+fn text(inspected: &[Inspected], columns: usize) -> String {
+    let sheet = |inspected| fact_sheet(inspected, columns);
+    let mut sheets: Vec<String> = inspected.iter().map(sheet).collect();
     if inspected.len() > 1 {
-        let mut total = FactSheet::default();
+        let mut total = FactSheet::new(columns);
         total.line("total", &counted(inspected.len() as u64, "capture"));
         let accounts = inspected.iter().map(|each| each.report.account);
         total.identity(&accounts.sum());
@@ -81,10 +82,10 @@ fn text(inspected: &[Inspected]) -> String {
     sheets.join("\n")
 }
 
-fn fact_sheet(inspected: &Inspected) -> String {
+fn fact_sheet(inspected: &Inspected, columns: usize) -> String {
     let report = &inspected.report;
     let facts = Facts::new(inspected.trace, report);
-    let mut sheet = FactSheet::default();
+    let mut sheet = FactSheet::new(columns);
     sheet.line("file", &inspected.path.display().to_string());
     sheet.line("measured", MEASUREMENT);
     let program = if facts.program.is_empty() {
@@ -152,7 +153,9 @@ fn fact_sheet(inspected: &Inspected) -> String {
     if facts.open_regions.is_empty() {
         sheet.line("running", "nothing");
     }
-    sheet.list("running", &facts.open_regions, open_text);
+    sheet.list("running", &facts.open_regions, |open| {
+        open_text(open, columns - REST_COLUMNS)
+    });
     if facts.damages.is_empty() {
         sheet.line("damage", "none found");
     }
@@ -162,10 +165,10 @@ fn fact_sheet(inspected: &Inspected) -> String {
     sheet.text
 }
 
-fn open_text(open: &RunningRegion) -> String {
+fn open_text(open: &RunningRegion, label_columns_max: usize) -> String {
     let mut text = format!(
         "{} on {} for {}",
-        cut(&printable(&open.label), LABEL_COLUMNS_MAX),
+        cut(&printable(&open.label), label_columns_max),
         open.lane_name,
         duration_text(open.running_ns.0)
     );
@@ -179,16 +182,24 @@ fn open_text(open: &RunningRegion) -> String {
 }
 
 /// A sheet of keys and values.
-#[derive(Default)]
 struct FactSheet {
     text: String,
+    /// The width of a line.
+    columns: usize,
 }
 
 impl FactSheet {
+    fn new(columns: usize) -> Self {
+        Self {
+            text: String::new(),
+            columns,
+        }
+    }
+
     /// A key and its value, wrapped.
     fn line(&mut self, key: &str, value: &str) {
         let mut key = key;
-        for line in wrap(&printable(value), LINE_COLUMNS_MAX - VALUE_COLUMN) {
+        for line in wrap(&printable(value), self.columns - VALUE_COLUMN) {
             self.text += &format!("{key:VALUE_COLUMN$}{line}\n");
             key = "";
         }

@@ -3,14 +3,13 @@
 //! A group of a few regions keeps each duration. A larger one gets a histogram, as long as there are not too many of those; the durations of other
 //! groups go to a temporary file, 8 bytes each, until they are summed up one group after the other.
 
-use std::fs::File;
 use std::io;
 use std::mem;
-use std::os::unix::fs::FileExt;
 
 use hdrhistogram::Histogram;
 
 use crate::figures::distribution::{add, empty, record};
+use crate::output::scratch::ScratchFile;
 
 /// Groups that have a histogram each, of about 80 KiB if durations reach a second.
 pub const HISTOGRAMS_MAX: usize = 128;
@@ -34,7 +33,7 @@ pub struct Durations {
 pub struct DurationStore {
     histograms: usize,
     /// A temporary file without a name: blocks of [`FEW_MAX`] durations.
-    file: Option<File>,
+    file: Option<ScratchFile>,
     blocks: u32,
 }
 
@@ -42,7 +41,7 @@ impl DurationStore {
     fn put(&mut self, durations_ns: &[u64]) -> io::Result<u32> {
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(tempfile::tempfile()?),
+            none => none.insert(ScratchFile::new()?),
         };
         let bytes: Vec<u8> = durations_ns
             .iter()

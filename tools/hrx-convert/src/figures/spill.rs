@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
-use std::fs::File;
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileExt;
+
+use crate::output::scratch::ScratchFile;
 
 /// Buffers for reading: of all runs together, and limits for each.
 const READ_BYTES: usize = 4 << 20;
@@ -29,7 +29,7 @@ pub trait Spillable: Copy {
 /// Sorted runs in one file.
 #[derive(Debug)]
 pub struct Runs {
-    file: File,
+    file: ScratchFile,
     /// The start and the end of each.
     places: Vec<(u64, u64)>,
 }
@@ -37,7 +37,7 @@ pub struct Runs {
 impl Runs {
     pub fn new() -> io::Result<Self> {
         Ok(Self {
-            file: tempfile::tempfile()?,
+            file: ScratchFile::new()?,
             places: Vec::new(),
         })
     }
@@ -99,7 +99,7 @@ impl Runs {
 
 /// Reads one run from the file that all share.
 struct Section<'file> {
-    file: &'file File,
+    file: &'file ScratchFile,
     at: u64,
     end: u64,
 }

@@ -75,6 +75,14 @@ impl FormatName {
         }
     }
 
+    /// What makes a whole of an output that is still being written.
+    pub fn tail(self) -> &'static [u8] {
+        match self {
+            Self::Chrome => chrome::TAIL,
+            _ => b"",
+        }
+    }
+
     /// Why the format cannot hold that many captures; None: it can.
     pub fn why_not_merged(self, captures: usize) -> Option<String> {
         match self {
@@ -99,6 +107,7 @@ impl FormatName {
 pub fn write(
     format: FormatName,
     extras: Extras,
+    for_spreadsheets: bool,
     captures: &mut Captures,
     filter: &mut Filter,
     output: &mut Output,
@@ -110,8 +119,8 @@ pub fn write(
         stop,
     };
     match format {
-        FormatName::Chrome if stop.is_some() => {
-            let format = Chrome::following(captures, extras, output);
+        FormatName::Chrome if stop.is_some() && !output.has_tail() => {
+            let format = Chrome::without_tail(captures, extras, output);
             run.follow_or_write(captures, format)
         }
         FormatName::Chrome => {
@@ -123,7 +132,10 @@ pub fn write(
             run.follow_or_write(captures, format)
         }
         FormatName::Jsonl => run.follow_or_write(captures, JsonLines::new(output)),
-        FormatName::Csv => run.follow_or_write(captures, Csv::new(output)?),
+        FormatName::Csv => {
+            let format = Csv::new(output, for_spreadsheets)?;
+            run.follow_or_write(captures, format)
+        }
         FormatName::Html => run.write(captures, HtmlPage::new(output)),
         FormatName::Seed => {
             let format = Seed::new(&captures[0], output)?;

@@ -12,12 +12,15 @@ use std::io::{self, BufWriter, Write};
 use hrx_trace_format::MEASUREMENT;
 use hrx_trace_reader::{Event, OpenRegion};
 use serde::Serialize;
+use serde_json::Serializer;
+use serde_json::ser::Formatter;
 
 use crate::figures::metadata::Metadata;
 use crate::input::captures::{Capture, Captures};
 use crate::input::format::{FollowedFormat, Format};
 use crate::input::labels::name_of;
 use crate::input::outcome::Outcome;
+use crate::output::printable::printable_json;
 use crate::text::names::{Names, lane_name};
 
 const BUFFER_BYTES: usize = 256 << 10;
@@ -175,7 +178,7 @@ impl<Sink: Write> JsonLines<Sink> {
     }
 
     fn line(sink: &mut BufWriter<Sink>, line: &Line<'_>) -> io::Result<()> {
-        serde_json::to_writer(&mut *sink, line)?;
+        line.serialize(&mut Serializer::with_formatter(&mut *sink, PrintableJson))?;
         sink.write_all(b"\n")
     }
 }
@@ -206,22 +209,61 @@ impl<Sink: Write> FollowedFormat for JsonLines<Sink> {
     }
 }
 
+/// Compact JSON that is safe to print.
+struct PrintableJson;
+
+impl Formatter for PrintableJson {
+    #[inline]
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        writer.write_all(printable_json(fragment).as_bytes())
+    }
+}
+
 /// Writes a head with the names of the columns, then one region a line. Cells are quoted as in RFC 4180 where needed; lines end with LF.
 pub struct Csv<Sink: Write> {
     rows: csv::Writer<Sink>,
     labels: LabelCells,
+    /// What each text passes.
+    defuse: Defuse,
 }
 
+type Defuse = fn(Cow<'_, str>) -> Cow<'_, str>;
+
 impl<Sink: Write> Csv<Sink> {
-    /// Writes the head, which is there even if there are no regions.
-    pub fn new(sink: Sink) -> io::Result<Self> {
+    /// Writes the head, which is there even if there are no regions. `for_spreadsheets`: no text is taken for a formula.
+    pub fn new(sink: Sink, for_spreadsheets: bool) -> io::Result<Self> {
         let mut rows = csv::WriterBuilder::new()
             .has_headers(false)
             .buffer_capacity(BUFFER_BYTES)
             .from_writer(sink);
-        rows.write_record(COLUMN_NAMES)?;
-        let labels = LabelCells::new();
-        Ok(Self { rows, labels })
+        rows.write_record(COLUMN_NAMES).map_err(io_error)?;
+        Ok(Self {
+            rows,
+            labels: LabelCells::new(),
+            defuse: if for_spreadsheets {
+                defused
+            } else {
+                |text| text
+            },
+        })
+    }
+
+    fn row(rows: &mut csv::Writer<Sink>, defuse: Defuse, mut row: TableRow<'_>) -> io::Result<()> {
+        row.label = defuse(row.label);
+        row.file = defuse(row.file);
+        rows.serialize(row).map_err(io_error)
+    }
+}
+
+/// The text, after an apostrophe if spreadsheets would take it for a formula.
+fn defused(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) {
+        true => format!("'{text}").into(),
+        false => text,
     }
 }
 
@@ -251,16 +293,23 @@ const COLUMN_NAMES: [&str; 19] = [
 impl<Sink: Write> Format for Csv<Sink> {
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
         let label = self.labels.of(capture, event.label_id);
-        Ok(self
-            .rows
-            .serialize(TableRow::completed(capture, event, &label))?)
+        let row = TableRow::completed(capture, event, &label);
+        Self::row(&mut self.rows, self.defuse, row)
     }
 
     fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
         for row in TableRow::all_open(captures, outcomes) {
-            self.rows.serialize(row)?;
+            Self::row(&mut self.rows, self.defuse, row)?;
         }
         self.flush()
+    }
+}
+
+/// The sink's own error. The conversion of the library wraps it, and then a closed pipe is not known as one.
+fn io_error(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
     }
 }
 
@@ -320,7 +369,7 @@ mod tests {
     fn csv() {
         let captures = captures();
         let mut table = Vec::new();
-        write_everything(&captures, Csv::new(&mut table).expect("memory"));
+        write_everything(&captures, Csv::new(&mut table, false).expect("memory"));
         assert_eq!(
             String::from_utf8(table).expect("UTF-8"),
             "capture,pid,state,start_ns,duration_ns,lane,lane_name,label,copied_bytes,correlation_id,thread_id,status,failed,saturated,ring,sequence,measurement,process_id,file
@@ -328,6 +377,44 @@ mod tests {
 0,4242,open,2000,1345,9,lane 9,native region,0,0,99,0,false,false,0,0,host-observed,4242,0.hrxt
 "
         );
+    }
+
+    /// The bug: a label such as "=HYPERLINK(…)" became a formula in a spreadsheet. Found by reading what such programs do with cells.
+    #[test]
+    fn no_cell_is_a_formula() {
+        for (text, cell) in [
+            ("=1+1", "'=1+1"),
+            ("+1", "'+1"),
+            ("-1", "'-1"),
+            ("@sum", "'@sum"),
+            ("\t=1", "'\t=1"),
+            ("gemm=1", "gemm=1"),
+        ] {
+            let mut made = Made::new(1);
+            let label_id = made.label(text);
+            made.record(Record {
+                label_id,
+                ..region(1, 1_000, 1)
+            });
+            made.open(
+                0,
+                hrx_trace_format::OpenRecord {
+                    label_id,
+                    ..running(1, 2_000)
+                },
+            );
+            let captures = Captures::of_bytes([made.bytes()]);
+            let labels = |for_spreadsheets| {
+                let mut table = Vec::new();
+                let csv = Csv::new(&mut table, for_spreadsheets).expect("memory");
+                write_everything(&captures, csv);
+                let mut rows = csv::Reader::from_reader(table.as_slice());
+                let rows = rows.records().map(|row| row.expect("a row")[7].to_owned());
+                rows.collect::<Vec<_>>()
+            };
+            assert_eq!(labels(true), [cell, cell]);
+            assert_eq!(labels(false), [text, text]);
+        }
     }
 
     /// The head is written separately from the rows.

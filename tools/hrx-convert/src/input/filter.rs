@@ -12,7 +12,7 @@ use crate::input::captures::{Capture, Captures};
 use crate::input::labels::{LabelCache, name_of};
 use crate::input::option_values::{DurationNs, TimeBound};
 use crate::input::outcome::Outcome;
-use crate::input::selection::Selection;
+use crate::input::selection::{Selection, SelectionError};
 
 /// A selection resolved on the timeline of the captures.
 #[derive(Debug)]
@@ -31,13 +31,18 @@ pub struct Filter {
 
 impl Filter {
     /// # Errors
-    /// The label patterns together are too large for one matcher.
-    pub fn new(selection: &Selection, captures: &Captures) -> Result<Self, globset::Error> {
+    /// The window ends before it begins, or the label patterns together are too large for one matcher.
+    pub fn new(selection: &Selection, captures: &Captures) -> Result<Self, SelectionError> {
         let time_ns = |bound: TimeBound| match bound {
             TimeBound::AfterStart(DurationNs(ns)) => ns,
             TimeBound::BeforeEnd(DurationNs(ns)) => captures.latest_ns().saturating_sub(ns),
         };
-        let from = selection.last.map(TimeBound::BeforeEnd).or(selection.from);
+        let (from, to) = selection.window();
+        let from_ns = from.map_or(0, time_ns);
+        let to_ns = to.map_or(u64::MAX, time_ns);
+        if from_ns > to_ns {
+            return Err(SelectionError::Reversed { from_ns, to_ns });
+        }
         let labels = match selection.label.as_slice() {
             [] => None,
             globs => {
@@ -45,12 +50,12 @@ impl Filter {
                 for glob in globs {
                     set.add(glob.clone());
                 }
-                Some(set.build()?)
+                Some(set.build().map_err(SelectionError::Labels)?)
             }
         };
         let mut filter = Self {
-            from_ns: from.map_or(0, time_ns),
-            to_ns: selection.to.map_or(u64::MAX, time_ns),
+            from_ns,
+            to_ns,
             lanes: selection.lane.iter().copied().collect(),
             failed: selection.failed,
             labels,

@@ -5,10 +5,13 @@
 //! - An event is handed on at most [`PAUSE_MAX`] and the time of one round after it was recorded.
 //! - Every region is written once. Open regions are written at the end, if they are still open then.
 
+use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hrx_trace_reader::{Ending, Follower};
 
@@ -17,11 +20,14 @@ use crate::input::filter::Filter;
 use crate::input::format::FollowedFormat;
 use crate::input::outcome::Outcome;
 use crate::input::sieve::Sieve;
+use crate::output::console::say;
 
 /// While nothing happens; an event waits no longer than this.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 /// While a small ring is being written fast.
 const PAUSE_MIN: Duration = Duration::from_millis(1);
+/// Between two looks at what lies at the paths of the captures.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// Writes all captures until each is finished or its writer is dead, or until `stop` is set.
 ///
@@ -42,6 +48,11 @@ pub fn follow(
             (follower, Sieve::default())
         })
         .collect();
+    let mut places: Vec<Option<Inode>> = captures
+        .iter()
+        .map(|capture| inode_at(&capture.path))
+        .collect();
+    let mut looked = Instant::now();
     // Flush the header for live readers.
     format.flush()?;
     let mut pause = PAUSE_MIN;
@@ -66,10 +77,15 @@ pub fn follow(
         }
         pause = next_pause(pause, fullest);
         sleep(pause);
+        if looked.elapsed() >= LOOK {
+            say_what_is_replaced(captures, &mut places);
+            looked = Instant::now();
+        }
         for (follower, _) in &mut followed {
             follower.advance();
         }
     }
+    say_what_is_replaced(captures, &mut places);
     let mut outcomes = Vec::with_capacity(count);
     for (capture, (mut follower, mut sieve)) in captures.iter_mut().zip(followed) {
         follower.conclude();
@@ -82,6 +98,28 @@ pub fn follow(
     }
     format.finish(captures, &outcomes)?;
     Ok(outcomes)
+}
+
+/// A file, by device and number.
+type Inode = (u64, u64);
+
+fn inode_at(path: &Path) -> Option<Inode> {
+    let there = fs::metadata(path).ok()?;
+    Some((there.dev(), there.ino()))
+}
+
+/// Says once of each capture if another file has its path by now: what is recorded there is not followed.
+fn say_what_is_replaced(captures: &Captures, places: &mut [Option<Inode>]) {
+    for (capture, place) in captures.iter().zip(places) {
+        let now = inode_at(&capture.path);
+        if place.is_some() && now.is_some() && now != *place {
+            say(&format!(
+                "{}: another file lies there now, which is not followed; the one that was there was renamed or removed, and is followed to its end",
+                capture.path.display()
+            ));
+            *place = None;
+        }
+    }
 }
 
 /// Aims at a quarter of a ring being filled between two rounds. `filled` is the part of it that was filled in the last one.

@@ -1,10 +1,8 @@
-//! Opening captures, all of them at once.
+//! Opening captures: as many as may be open at once, the others for each read.
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
 use hrx_trace_reader::Trace;
-use indicatif::HumanCount;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Files that are open besides the captures, and a few to spare.
@@ -19,6 +17,8 @@ pub struct Opened {
 
 /// Opens the files. `newest`: a capture's beginning may be left out, as by [`Trace::open_for_newest`].
 pub fn open(files: impl IntoIterator<Item = PathBuf>, newest: bool) -> Opened {
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let held_max = limit.saturating_sub(OTHER_FILES);
     let mut opened = Opened::default();
     for file in files {
         let trace = match newest {
@@ -26,33 +26,29 @@ pub fn open(files: impl IntoIterator<Item = PathBuf>, newest: bool) -> Opened {
             false => Trace::open(&file),
         };
         match trace {
-            Ok(trace) => opened.traces.push((file, trace)),
+            Ok(mut trace) => {
+                if opened.traces.len() as u64 >= held_max {
+                    trace.close_between_reads();
+                }
+                opened.traces.push((file, trace));
+            }
             Err(error) => opened.failures.push(error),
         }
     }
     opened
 }
 
-/// Raises the limit on open files if these captures need it: all are open at once.
-///
-/// # Errors
-/// The hard limit is too low.
-pub fn allow_open(captures: usize) -> anyhow::Result<()> {
+/// Raises the limit on open files as far as these captures need it and the hard limit allows.
+pub fn allow_open(captures: usize) {
     let limit = getrlimit(Resource::Nofile);
     let needed = captures as u64 + OTHER_FILES;
-    if limit.current.is_none_or(|current| current >= needed) {
-        return Ok(());
+    let wanted = limit.maximum.map_or(needed, |maximum| maximum.min(needed));
+    if limit.current.is_some_and(|current| current < wanted) {
+        let raised = Rlimit {
+            current: Some(wanted),
+            maximum: limit.maximum,
+        };
+        // Otherwise more captures are opened for each read.
+        let _ = setrlimit(Resource::Nofile, raised);
     }
-    let raised = Rlimit {
-        current: Some(needed),
-        maximum: limit.maximum,
-    };
-    setrlimit(Resource::Nofile, raised).map_err(|_| {
-        let maximum = limit.maximum.unwrap_or(u64::MAX);
-        anyhow!(
-            "cannot have {} captures open at once: the limit on open files is {} (ulimit -Hn)",
-            HumanCount(captures as u64),
-            HumanCount(maximum)
-        )
-    })
 }

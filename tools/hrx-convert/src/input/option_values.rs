@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use hrx_trace_format::LANE_NAMES;
 
 /// A duration such as 1.5ms, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DurationNs(pub u64);
 
 impl FromStr for DurationNs {

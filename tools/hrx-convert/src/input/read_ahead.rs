@@ -1,4 +1,5 @@
-//! Reading ahead: one thread reads and checks events while another renders and writes them, so that two cores share the work.
+//! Reading ahead: one thread reads and checks events while another renders and writes them, so that two cores share the work. Where no thread can be
+//! started, one does both.
 //!
 //! Events travel in [`BATCHES`] batches that are reused: memory is bounded, and the threads do not have to meet at every event.
 
@@ -28,61 +29,94 @@ pub fn read_ahead<'captures, R>(
         // The receiver lives in this function.
         let _ = give_back.send(Batch::with_capacity(BATCH_EVENTS));
     }
-    let ahead = Ahead {
-        left: events.size_hint().1,
-        full,
-        give_back,
-        batch: Batch::new(),
-        next: 0,
-    };
-    thread::scope(|scope| {
-        let reader = scope.spawn(move || {
+    let left = events.size_hint().1;
+    let tried = thread::scope(|scope| {
+        let reading = &mut events;
+        let work = move || {
             while let Ok(batch) = empty.recv() {
                 let mut batch: Batch = batch;
-                batch.extend(events.by_ref().take(BATCH_EVENTS));
+                batch.extend(reading.by_ref().take(BATCH_EVENTS));
                 if batch.is_empty() || to_consumer.send(batch).is_err() {
                     break;
                 }
             }
-            events
-        });
-        let result = consume(ahead);
-        let events = reader.join().unwrap_or_else(|panic| resume_unwind(panic));
-        (result, events)
-    })
+        };
+        match thread::Builder::new().spawn_scoped(scope, work) {
+            Ok(reader) => {
+                let result = consume(Ahead::new(Reader::Thread { full, give_back }, left));
+                reader.join().unwrap_or_else(|panic| resume_unwind(panic));
+                Ok(result)
+            }
+            Err(_) => Err(consume),
+        }
+    });
+    let result = match tried {
+        Ok(result) => result,
+        // There is no room for another thread.
+        Err(consume) => consume(Ahead::new(Reader::Here(&mut events), left)),
+    };
+    (result, events)
 }
 
-/// The events that another thread reads.
-pub struct Ahead {
+/// The events that are read ahead.
+pub struct Ahead<'events> {
     left: Option<usize>,
-    full: Receiver<Batch>,
-    give_back: Sender<Batch>,
+    reader: Reader<'events>,
     batch: Batch,
     /// The index of the next event in the batch.
     next: usize,
 }
 
-impl Ahead {
+/// Who reads the events.
+enum Reader<'events> {
+    Thread {
+        full: Receiver<Batch>,
+        give_back: Sender<Batch>,
+    },
+    Here(&'events mut dyn Iterator<Item = (usize, Event)>),
+}
+
+impl<'events> Ahead<'events> {
+    fn new(reader: Reader<'events>, left: Option<usize>) -> Self {
+        Self {
+            left,
+            reader,
+            batch: Batch::new(),
+            next: 0,
+        }
+    }
+
     /// Exchanges the batch for a full one; false if there is none.
     #[cold]
     fn next_batch(&mut self) -> bool {
-        let Ok(full) = self.full.recv() else {
-            return false;
-        };
-        let mut read = std::mem::replace(&mut self.batch, full);
+        match &mut self.reader {
+            Reader::Thread { full, give_back } => {
+                let Ok(full) = full.recv() else {
+                    return false;
+                };
+                let mut read = std::mem::replace(&mut self.batch, full);
+                // The first batch is empty and not one of those that travel.
+                if read.capacity() > 0 {
+                    read.clear();
+                    // The reader is gone once there is nothing left to read.
+                    let _ = give_back.send(read);
+                }
+            }
+            Reader::Here(events) => {
+                self.batch.clear();
+                self.batch.extend(events.by_ref().take(BATCH_EVENTS));
+                if self.batch.is_empty() {
+                    return false;
+                }
+            }
+        }
         self.next = 0;
         self.left = self.left.map(|left| left.saturating_sub(self.batch.len()));
-        // The first batch is empty and not one of those that travel.
-        if read.capacity() > 0 {
-            read.clear();
-            // The reader is gone once there is nothing left to read.
-            let _ = self.give_back.send(read);
-        }
         true
     }
 }
 
-impl Iterator for Ahead {
+impl Iterator for Ahead<'_> {
     type Item = (usize, Event);
 
     #[inline]

@@ -1,6 +1,8 @@
 //! The options that select events.
 
+use std::error::Error;
 use std::ffi::OsString;
+use std::fmt::{self, Display, Formatter};
 
 use clap::Parser;
 use globset::Glob;
@@ -15,7 +17,7 @@ use crate::input::option_values::{DurationNs, TimeBound, lane_number};
     next_help_heading = "Select (times such as 250ns, 10us, 1.5ms, 2s, 3m, 1h after the start, or end-2s before the end)"
 )]
 pub struct Selection {
-    /// Leave out regions that ended before TIME
+    /// Leave out regions that ended before TIME, which is not after that of --to
     #[arg(long, value_name = "TIME")]
     pub(crate) from: Option<TimeBound>,
 
@@ -83,8 +85,55 @@ impl Selection {
         !named && !timed && !self.failed && self.min_duration.is_none()
     }
 
+    /// Where the window begins, and where it ends.
+    pub(crate) fn window(&self) -> (Option<TimeBound>, Option<TimeBound>) {
+        (self.last.map(TimeBound::BeforeEnd).or(self.from), self.to)
+    }
+
+    /// Whether the window ends before it begins, whatever the captures.
+    pub(crate) fn is_reversed(&self) -> bool {
+        match self.window() {
+            (Some(TimeBound::AfterStart(from)), Some(TimeBound::AfterStart(to))) => from > to,
+            (Some(TimeBound::BeforeEnd(from)), Some(TimeBound::BeforeEnd(to))) => from < to,
+            _ => false,
+        }
+    }
+
     /// Whether it may leave out the beginning of a capture, which is then not read.
     pub(crate) fn begins_late(&self) -> bool {
         self.from.is_some() || self.last.is_some()
+    }
+}
+
+/// A selection that cannot be applied: the command line is wrong.
+#[derive(Debug)]
+pub enum SelectionError {
+    /// The window ends before it begins. Both in nanoseconds, on the timeline of the captures.
+    Reversed { from_ns: u64, to_ns: u64 },
+    /// The label patterns together are too large for one matcher.
+    Labels(globset::Error),
+}
+
+/// Why a window that ends before it begins is refused.
+pub const REVERSED: &str = "the window ends before it begins: --to lies before --from or --last";
+
+impl Display for SelectionError {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reversed { from_ns, to_ns } => write!(
+                formatter,
+                "{REVERSED}: in these captures it would last from {from_ns} ns to {to_ns} ns"
+            ),
+            Self::Labels(_) => formatter.write_str("the --label patterns are too large together"),
+        }
+    }
+}
+
+impl Error for SelectionError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Reversed { .. } => None,
+            Self::Labels(error) => Some(error),
+        }
     }
 }

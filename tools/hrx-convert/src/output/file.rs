@@ -1,19 +1,28 @@
 //! The output: the standard output, or a file that appears whole or not at all.
 //!
-//! A file is written next to its place under a temporary name and renamed at the end, unless it is to be read while it grows: then it is in its
-//! place from the beginning.
+//! A file gets its name at the end, and replaces what had that name, unless it is to be read while it grows: then it is in its place from the
+//! beginning.
+//!
+//! A new file has the mode that the umask leaves, as that of any command: who converts a capture wants to look at it or pass it on. (The capture itself
+//! is for its owner alone, because programs record without being asked each time.) One that is replaced keeps its mode, and its owner if that is allowed;
+//! and it is only replaced without being told to if it is the user's own and can be written.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, Metadata};
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
+use rustix::process::geteuid;
 
 use crate::output::background::Background;
 use crate::output::options::OutputOptions;
+use crate::output::scratch::ScratchError;
 use crate::output::temporary::TemporaryFile;
+
+/// The owner may write.
+const OWNER_WRITES: u32 = 0o200;
 
 /// An output that is being written.
 pub struct Output {
@@ -22,6 +31,7 @@ pub struct Output {
     temporary: Option<(TemporaryFile, PathBuf)>,
     name: String,
     is_terminal: bool,
+    has_tail: bool,
 }
 
 impl Output {
@@ -33,33 +43,38 @@ impl Output {
         let Some(path) = path else {
             // `io::stdout()` would search everything for line ends.
             let stdout = io::stdout().as_fd().try_clone_to_owned();
-            let stdout = stdout.context("cannot write the standard output")?;
-            return Ok(Self::new(
-                stdout.into(),
-                None,
-                "the standard output".into(),
-                options,
-            ));
+            let name = "the standard output".to_owned();
+            return stdout
+                .and_then(|stdout| Self::new(stdout.into(), None, name, options))
+                .context("cannot write the standard output");
         };
         let name = path.display().to_string();
-        let in_place = |open_options: &fs::OpenOptions| {
-            let file = open_options.open(path);
-            let file = file.with_context(|| format!("cannot write {name}"))?;
-            Ok(Self::new(file, None, name.clone(), options))
-        };
-        match fs::metadata(path) {
-            Ok(there) if there.is_dir() => {
-                bail!("cannot write {name}: found a directory, expected a file")
+        let cannot = || format!("cannot write {name}");
+        let there = fs::metadata(path);
+        if let Ok(there) = &there {
+            ensure!(
+                !there.is_dir(),
+                "cannot write {name}: found a directory, expected a file"
+            );
+            if there.is_file() && !options.force {
+                require_own(there).with_context(cannot)?;
             }
-            Ok(there) if !there.is_file() => in_place(File::options().write(true)),
-            _ if options.grows => in_place(File::options().write(true).create(true).truncate(true)),
-            Ok(there) => Self::next_to(
-                fs::canonicalize(path)?,
-                Some(there.permissions()),
-                name,
-                options,
-            ),
-            Err(_) => Self::next_to(path.to_owned(), None, name, options),
+        }
+        match there {
+            Ok(there) if !there.is_file() => {
+                let file = File::options().write(true).open(path);
+                let file = file.with_context(cannot)?;
+                Self::new(file, None, name.clone(), options).with_context(cannot)
+            }
+            _ if options.grows => {
+                let file = growing(path, options).with_context(cannot)?;
+                Self::new(file, None, name.clone(), options).with_context(cannot)
+            }
+            Ok(there) => {
+                let path = fs::canonicalize(path).with_context(cannot)?;
+                Self::replacing(path, Some(&there), &name, options).with_context(cannot)
+            }
+            Err(_) => Self::replacing(path.to_owned(), None, &name, options).with_context(cannot),
         }
     }
 
@@ -68,47 +83,48 @@ impl Output {
         temporary: Option<(TemporaryFile, PathBuf)>,
         name: String,
         options: OutputOptions,
-    ) -> Self {
-        Self {
+    ) -> io::Result<Self> {
+        Ok(Self {
             is_terminal: file.is_terminal(),
-            background: Background::new(file, options),
+            has_tail: !options.tail_of(&file).is_empty(),
+            background: Background::new(file, options)?,
             temporary,
             name,
-        }
+        })
     }
 
-    fn next_to(
+    /// The file `path`, which appears at the end; `there` is what it replaces.
+    fn replacing(
         path: PathBuf,
-        permissions: Option<Permissions>,
-        name: String,
+        there: Option<&Metadata>,
+        name: &str,
         options: OutputOptions,
-    ) -> anyhow::Result<Self> {
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let mut builder = tempfile::Builder::new();
-        builder
-            .prefix(".hrx-convert-")
-            // The mode of any new file; the umask is subtracted from it.
-            .permissions(Permissions::from_mode(0o666));
-        let (file, temporary) = TemporaryFile::create(&builder, folder)
-            .with_context(|| format!("cannot write {name}"))?;
-        if let Some(permissions) = permissions {
-            file.set_permissions(permissions)
-                .with_context(|| format!("cannot write {name}"))?;
+    ) -> io::Result<Self> {
+        let (file, temporary) = TemporaryFile::create(&path)?;
+        if let Some(there) = there {
+            // Only root can give a file to another user, and others only to their own groups. Taking its owner away may take bits of the mode.
+            let _ = fchown(&file, Some(there.uid()), Some(there.gid()));
+            file.set_permissions(there.permissions())?;
         }
-        Ok(Self::new(file, Some((temporary, path)), name, options))
+        Self::new(file, Some((temporary, path)), name.to_owned(), options)
     }
 
-    /// Its name in errors.
-    pub fn name(&self) -> &str {
-        &self.name
+    /// Says that the output cannot be written, unless the error is that of a temporary file.
+    pub fn explained(&self, error: io::Error) -> anyhow::Error {
+        match ScratchError::is(&error) {
+            true => error.into(),
+            false => anyhow::Error::from(error).context(format!("cannot write {}", self.name)),
+        }
     }
 
     /// Whether it is a terminal, across which a progress bar would be drawn.
     pub fn is_terminal(&self) -> bool {
         self.is_terminal
+    }
+
+    /// Whether it ends in [`OutputOptions::tail`] until it is complete.
+    pub fn has_tail(&self) -> bool {
+        self.has_tail
     }
 
     /// Completes the output. Only now does the file have its name.
@@ -126,6 +142,37 @@ impl Output {
         }
         Ok(())
     }
+}
+
+/// An error if the file is write-protected or another user's: root could replace any, and the owner of a folder whatever is in it.
+fn require_own(there: &Metadata) -> anyhow::Result<()> {
+    let mode = there.permissions().mode();
+    if mode & OWNER_WRITES == 0 {
+        bail!(
+            "it is write-protected (mode {:04o}); --force replaces it",
+            mode & 0o7777
+        );
+    }
+    if there.uid() != geteuid().as_raw() {
+        bail!(
+            "it belongs to another user (id {}); --force replaces it",
+            there.uid()
+        );
+    }
+    Ok(())
+}
+
+/// An empty file to be read while it grows. Whatever empties it meanwhile, what follows is written at its end.
+fn growing(path: &Path, options: OutputOptions) -> io::Result<File> {
+    let mut to_open = File::options();
+    to_open.create(true);
+    // The end of the last piece is overwritten.
+    let file = match options.gzip || !options.tail.is_empty() {
+        true => to_open.write(true).open(path)?,
+        false => to_open.append(true).open(path)?,
+    };
+    file.set_len(0)?;
+    Ok(file)
 }
 
 impl Write for Output {
@@ -175,7 +222,12 @@ mod tests {
         let plain = written(OutputOptions::default(), pieces);
         assert_eq!(plain, pieces.concat());
         for grows in [false, true] {
-            let bytes = written(OutputOptions { gzip: true, grows }, pieces);
+            let options = OutputOptions {
+                gzip: true,
+                grows,
+                ..OutputOptions::default()
+            };
+            let bytes = written(options, pieces);
             // This decoder reads one member and no further.
             let mut decoder = flate2::bufread::GzDecoder::new(bytes.as_slice());
             let mut text = Vec::new();
@@ -216,6 +268,7 @@ mod tests {
         let options = OutputOptions {
             gzip: true,
             grows: true,
+            ..OutputOptions::default()
         };
         let mut output = Output::create(Some(&path), options).expect("an output");
         let mut so_far = Vec::new();
@@ -256,6 +309,57 @@ mod tests {
                 "{cut}"
             );
         }
+    }
+
+    /// The bug: followed JSON was an array, which can be cut anywhere, and whose unit chrome://tracing takes for milliseconds. An object that is
+    /// cut is refused by all viewers.
+    #[test]
+    fn what_grows_with_a_tail_is_whole_after_every_piece() {
+        for gzip in [false, true] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("out");
+            let options = OutputOptions {
+                gzip,
+                grows: true,
+                tail: b" and so on",
+                ..OutputOptions::default()
+            };
+            let so_far = || {
+                let file = fs::read(&path).expect("the output");
+                if !gzip {
+                    return Some(file);
+                }
+                let mut text = Vec::new();
+                let mut decoder = flate2::bufread::GzDecoder::new(file.as_slice());
+                let read = decoder.read_to_end(&mut text);
+                // In the member, and nothing after it.
+                (read.is_ok() && decoder.into_inner().is_empty()).then_some(text)
+            };
+            let mut output = Output::create(Some(&path), options).expect("an output");
+            assert!(output.has_tail());
+            let mut text = Vec::new();
+            let long = vec![b'x'; CHUNK_BYTES];
+            for piece in [&b"one"[..], b", two", &long] {
+                text.extend_from_slice(piece);
+                output.write_all(piece).expect("room");
+                output.flush().expect("room");
+                // The thread has one thing to do.
+                while so_far() != Some([&text, &b" and so on"[..]].concat()) {
+                    thread::yield_now();
+                }
+            }
+            output.write_all(b".").expect("room");
+            output.commit().expect("room");
+            text.push(b'.');
+            assert_eq!(so_far(), Some(text));
+        }
+        let device = OutputOptions {
+            grows: true,
+            tail: b"]",
+            ..OutputOptions::default()
+        };
+        let output = Output::create(Some(Path::new("/dev/null")), device);
+        assert!(!output.expect("an output").has_tail());
     }
 
     #[test]

@@ -1,16 +1,18 @@
-//! Tables no wider than a line: each column is as wide as its widest cell, and one of them is shortened if there is no room.
+//! Tables no wider than a line: each column is as wide as its widest cell. If there is no room, one of them is shortened, and others are left out.
 
 use std::fmt::Write as _;
 
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
-use crate::text::printable::printable;
-use crate::text::wrap::{LINE_COLUMNS_MAX, cut};
+use crate::output::printable::printable;
+use crate::text::wrap::cut;
 
 /// Between two columns.
 const SPACE: &str = "  ";
-/// The column that is shortened keeps at least this width.
+/// The column that is shortened keeps this width as long as others can be left out.
+const CUT_COLUMNS_WANTED: usize = 24;
+/// It keeps at least this width.
 const CUT_COLUMNS_MIN: usize = 10;
 
 /// The side on which a cell's text is aligned.
@@ -26,6 +28,8 @@ pub struct Table {
     aligns: Vec<Align>,
     /// The index of the column that is shortened.
     cut: usize,
+    /// The indices of columns that can be left out, in that order.
+    spare: &'static [usize],
     rows: Vec<(Style, Vec<String>)>,
 }
 
@@ -35,6 +39,7 @@ impl Table {
         let mut table = Self {
             aligns: headings.iter().map(|(_, align)| *align).collect(),
             cut,
+            spare: &[],
             rows: Vec::new(),
         };
         if headings.iter().any(|(heading, _)| !heading.is_empty()) {
@@ -46,28 +51,21 @@ impl Table {
         table
     }
 
+    /// The same table, which may leave out these columns if there is no room, in that order.
+    pub fn sparing(mut self, columns: &'static [usize]) -> Self {
+        self.spare = columns;
+        self
+    }
+
     /// Adds a row. Its cells are made printable.
     pub fn row<const N: usize>(&mut self, style: Style, cells: [String; N]) {
         self.rows
             .push((style, cells.map(|cell| printable(&cell)).into()));
     }
 
-    /// The table as lines.
-    pub fn text(&self) -> String {
-        let mut widths: Vec<usize> = (0..self.aligns.len())
-            .map(|column| {
-                let cells = self.rows.iter().map(|(_, cells)| cells[column].width());
-                cells.max().unwrap_or_default()
-            })
-            .collect();
-        let spaces = SPACE.len() * widths.iter().filter(|width| **width > 0).count();
-        let total = widths.iter().sum::<usize>() + spaces.saturating_sub(SPACE.len());
-        let over = total.saturating_sub(LINE_COLUMNS_MAX);
-        let cut_width = &mut widths[self.cut];
-        *cut_width = cut_width
-            .saturating_sub(over)
-            .max(CUT_COLUMNS_MIN.min(*cut_width));
-
+    /// The table as lines of at most that many columns.
+    pub fn text(&self, columns: usize) -> String {
+        let widths = self.widths(columns);
         let mut text = String::new();
         for (style, cells) in &self.rows {
             let mut line = String::new();
@@ -86,16 +84,41 @@ impl Table {
                     Align::Right => line.extend([&padding, cell.as_str()]),
                 }
             }
-            let line = cut(line.trim_end(), LINE_COLUMNS_MAX);
+            let line = cut(line.trim_end(), columns);
             let _ = writeln!(text, "{style}{line}{style:#}");
         }
         text
+    }
+
+    /// The width of each column; 0 for those that are not shown.
+    fn widths(&self, columns: usize) -> Vec<usize> {
+        let mut widths: Vec<usize> = (0..self.aligns.len())
+            .map(|column| {
+                let cells = self.rows.iter().map(|(_, cells)| cells[column].width());
+                cells.max().unwrap_or_default()
+            })
+            .collect();
+        let whole = widths[self.cut];
+        let mut spare = self.spare.iter();
+        loop {
+            let spaces = SPACE.len() * widths.iter().filter(|width| **width > 0).count();
+            let total = widths.iter().sum::<usize>() + spaces.saturating_sub(SPACE.len());
+            let room = whole.saturating_sub(total.saturating_sub(columns));
+            match spare.next() {
+                Some(column) if room < CUT_COLUMNS_WANTED.min(whole) => widths[*column] = 0,
+                _ => {
+                    widths[self.cut] = room.max(CUT_COLUMNS_MIN.min(whole));
+                    return widths;
+                }
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::console::COLUMNS;
     use Align::{Left, Right};
 
     fn table(rows: &[[&str; 3]]) -> String {
@@ -103,7 +126,7 @@ mod tests {
         for row in rows {
             table.row(Style::new(), row.map(str::to_owned));
         }
-        anstream::adapter::strip_str(&table.text()).to_string()
+        anstream::adapter::strip_str(&table.text(COLUMNS)).to_string()
     }
 
     #[test]
@@ -122,18 +145,41 @@ mod tests {
     fn one_column_is_cut() {
         let long = "g".repeat(200);
         let text = table(&[[&long, "x", "7"], ["b", "y", "8"]]);
+        assert!(text.lines().all(|line| line.width() <= COLUMNS), "{text}");
         assert!(
-            text.lines().all(|line| line.width() <= LINE_COLUMNS_MAX),
-            "{text}"
-        );
-        assert!(
-            text.lines().nth(1).unwrap().ends_with("ggg…  x      7"),
+            text.lines().nth(1).unwrap().ends_with("gggg  x      7"),
             "{text}"
         );
         let text = table(&[[&long, &long, "7"]]);
-        assert!(
-            text.lines().all(|line| line.width() <= LINE_COLUMNS_MAX),
-            "{text}"
+        assert!(text.lines().all(|line| line.width() <= COLUMNS), "{text}");
+    }
+
+    /// The bug: tables were 97 columns wide in a terminal of 80, and labels were cut after 31 columns in one of 200.
+    #[test]
+    fn the_room_is_used_and_not_exceeded() {
+        let label = "gemm_kernel<float, 128, 64, 8, row_major, column_major>";
+        let mut table = Table::new(
+            [
+                ("label", Left),
+                ("count", Right),
+                ("p50", Right),
+                ("p90", Right),
+            ],
+            0,
+        )
+        .sparing(&[3]);
+        let cells = [label, "1,234,567", "123 µs", "456 µs"];
+        table.row(Style::new(), cells.map(str::to_owned));
+        let line = |columns| {
+            let text = anstream::adapter::strip_str(&table.text(columns)).to_string();
+            text.lines().nth(1).map(str::to_owned).expect("a row")
+        };
+        assert_eq!(line(250), format!("{label}  1,234,567  123 µs  456 µs"));
+        assert_eq!(
+            line(60),
+            "gemm_kernel<floa…r, column_major>  1,234,567  123 µs  456 µs"
         );
+        assert_eq!(line(45), "gemm_kernel<f…olumn_major>  1,234,567  123 µs");
+        assert_eq!(line(30), "gemm_…ajor>  1,234,567  123 µs");
     }
 }

@@ -32,7 +32,7 @@ pub struct CopyRates {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     pub at_ns: u64,
-    pub gigabytes_per_second: f64,
+    pub bytes_per_second: f64,
 }
 
 impl CopyRates {
@@ -166,18 +166,29 @@ impl Bins {
         let mut samples: Vec<Sample> = Vec::new();
         for (bin, total) in (self.first..).zip(self.totals().into_iter().chain([0.0])) {
             let at_ns = u64::try_from(u128::from(bin) << self.shift).unwrap_or(u64::MAX);
-            // In bytes per nanosecond. Less than a byte per second is rounding error of the sums.
-            let rate = total / (1u64 << self.shift) as f64;
-            let gigabytes_per_second = (rate * 1e9).round().max(0.0) / 1e9;
-            let last = samples.last().map(|last| last.gigabytes_per_second);
-            if last.unwrap_or_default() != gigabytes_per_second || samples.is_empty() {
+            // Less than a byte per second is rounding error of the sums.
+            let per_ns = total / (1u64 << self.shift) as f64;
+            let bytes_per_second = legible((per_ns * 1e9).round().max(0.0));
+            let last = samples.last().map(|last| last.bytes_per_second);
+            if last.unwrap_or_default() != bytes_per_second || samples.is_empty() {
                 samples.push(Sample {
                     at_ns,
-                    gigabytes_per_second,
+                    bytes_per_second,
                 });
             }
         }
         samples
+    }
+}
+
+/// Rates up to this are whole numbers that every parser reads exactly.
+pub const WHOLE_MAX: f64 = (1u64 << 53) as f64;
+
+/// The rate; above [`WHOLE_MAX`], which no machine copies at, with the 15 digits that can be exchanged as text.
+fn legible(rate: f64) -> f64 {
+    match rate <= WHOLE_MAX {
+        true => rate,
+        false => format!("{rate:.14e}").parse().unwrap_or(rate),
     }
 }
 
@@ -224,7 +235,7 @@ mod tests {
             }
             let total: f64 = bins.totals().iter().sum();
             prop_assert!((total - copied as f64).abs() <= 1e-9 * copied as f64);
-            prop_assert_eq!(bins.samples().last().map(|last| last.gigabytes_per_second), Some(0.0));
+            prop_assert_eq!(bins.samples().last().map(|last| last.bytes_per_second), Some(0.0));
         }
     }
 
@@ -234,13 +245,13 @@ mod tests {
         rates.add(2, 4 << 10, 8 << 10, 8 << 10);
         rates.add(1, 0, 5, 0);
         let samples: Vec<_> = rates.samples().collect();
-        let sample = |at_ns, gigabytes_per_second| Sample {
+        let sample = |at_ns, bytes_per_second| Sample {
             at_ns,
-            gigabytes_per_second,
+            bytes_per_second,
         };
         assert_eq!(
             samples,
-            [(2, vec![sample(4 << 10, 2.0), sample(8 << 10, 0.0)])]
+            [(2, vec![sample(4 << 10, 2e9), sample(8 << 10, 0.0)])]
         );
     }
 

@@ -27,8 +27,6 @@ pub struct FlowEnd {
     pub start_ns: u64,
     /// The thread id of the region's track, for outputs that identify tracks by it.
     pub tid: u32,
-    /// Whether the region has no duration.
-    pub is_point: bool,
 }
 
 /// Half a cache line, so that a set takes two lines.
@@ -39,8 +37,8 @@ struct Chain {
     chain: u64,
     start_ns: u64,
     tid: u32,
-    /// The capture's index, and in the lowest bit whether the region is a point.
-    capture_and_point: u32,
+    /// The capture's index.
+    capture: u32,
 }
 
 impl Chain {
@@ -48,7 +46,6 @@ impl Chain {
         FlowEnd {
             start_ns: self.start_ns,
             tid: self.tid,
-            is_point: self.capture_and_point & 1 != 0,
         }
     }
 }
@@ -80,9 +77,8 @@ impl Flows {
         }
         let capture = capture.index as u32;
         let Set(set) = &mut self.sets[set_of(correlation_id, capture)];
-        let is_known = |known: &Chain| {
-            known.correlation_id == correlation_id && known.capture_and_point >> 1 == capture
-        };
+        let is_known =
+            |known: &Chain| known.correlation_id == correlation_id && known.capture == capture;
         let known = set.iter().position(is_known);
         let way = known.unwrap_or(WAYS - 1);
         // Most regions continue the latest chain of their set, which is first already.
@@ -100,7 +96,7 @@ impl Flows {
         latest.correlation_id = correlation_id;
         latest.start_ns = end.start_ns;
         latest.tid = end.tid;
-        latest.capture_and_point = capture << 1 | u32::from(end.is_point);
+        latest.capture = capture;
         Some(Link {
             chain: latest.chain,
             before,

@@ -6,6 +6,7 @@
 //!   Perfetto pairs the begins and ends of one moment in the order in which they were written), or
 //! - strictly around all those it overlaps: it began before them and ended no earlier. Equal beginnings are a conflict, because
 //!   chrome://tracing nests two regions with the same beginning only if the outer one is written first, and inner regions complete first.
+//!   How many may end at one moment depends on the output (see [`Precision`]).
 //!
 //! A region without a duration is a point, and must stay off the borders of all others: viewers disagree on whether a point on a border
 //! lies inside.
@@ -27,12 +28,26 @@ const TOPS_MAX: usize = 256;
 /// Tracks of a lane that are tried one by one.
 const NEAR_MAX: usize = 8;
 
+/// The end of what has not ended.
+const UNFINISHED: u64 = u64::MAX;
+
+/// What an output's times can tell apart in viewers.
+#[derive(Clone, Copy, Debug)]
+pub struct Precision {
+    /// The latest time that is exact in every viewer. Later ones are rounded, and regions have to keep off each other.
+    pub exact_ns_max: u64,
+    /// The most regions that a region may be around which end with it.
+    pub ties_max: u8,
+}
+
 /// The part of a track that a region occupies: half-open, in half nanoseconds, from 1 on. A point takes a whole nanosecond around its moment, so that
 /// it overlaps every region with a border there.
 #[derive(Clone, Copy, Debug)]
 struct Extent {
     start: u64,
     end: u64,
+    /// The regions inside that end with this one, each in the next.
+    ties: u8,
 }
 
 impl Extent {
@@ -42,18 +57,20 @@ impl Extent {
         let start_ns = start_ns.min(SHOWN_NS_MAX);
         let end_ns = end_ns.map(|end_ns| end_ns.clamp(start_ns, SHOWN_NS_MAX));
         let latest_ns = end_ns.unwrap_or(start_ns);
-        // A double is off by up to 2^-53 of its value, and start and duration are each rounded twice, in µs and in ns. This is several times that.
+        // A double is off by up to 2^-53 of its value, and start and duration are each rounded twice, in µs and in ns. This is several times that,
+        // and keeps apart what touches.
         let blur = match latest_ns > exact_ns_max {
-            true => latest_ns >> 50,
+            true => (latest_ns >> 50).max(1),
             false => 0,
         };
         let (start, end) = match end_ns {
             Some(end_ns) if end_ns == start_ns => (2 * start_ns, 2 * start_ns + 2),
             Some(end_ns) => (2 * start_ns + 1, (2 * end_ns + 1).saturating_add(blur)),
-            None => (2 * start_ns + 1, u64::MAX),
+            None => (2 * start_ns + 1, UNFINISHED),
         };
         let start = start.saturating_sub(blur);
-        (Self { start, end }, 2 * blur)
+        let ties = 0;
+        (Self { start, end, ties }, 2 * blur)
     }
 }
 
@@ -64,24 +81,24 @@ struct NearTrack {
 }
 
 impl NearTrack {
-    /// Takes the region if it fits.
+    /// Takes the region if it fits, and gives its ties.
     #[inline]
-    fn admit(&mut self, new: Extent, margin: u64) -> bool {
+    fn admit(&mut self, new: Extent, margin: u64, ties_max: u8) -> Option<u8> {
         // Nearly all regions come after everything else.
         if self.tops.back().is_none_or(|last| last.end <= new.start) {
             if self.tops.len() == TOPS_MAX {
                 self.forget_oldest();
             }
             self.tops.push_back(new);
-            return true;
+            return Some(new.ties);
         }
-        self.admit_before_the_last(new, margin)
+        self.admit_before_the_last(new, margin, ties_max)
     }
 
-    fn admit_before_the_last(&mut self, new: Extent, margin: u64) -> bool {
+    fn admit_before_the_last(&mut self, mut new: Extent, margin: u64, ties_max: u8) -> Option<u8> {
         // Most others began inside the last one.
         if self.tops.back().is_some_and(|last| last.start <= new.start) {
-            return false;
+            return None;
         }
         let from = self.tops.partition_point(|top| top.end <= new.start);
         let to = self.tops.partition_point(|top| top.start <= new.end);
@@ -91,7 +108,13 @@ impl NearTrack {
             let around = new.start.saturating_add(margin) < first.start
                 && last.end.saturating_add(margin) <= new.end;
             if !around {
-                return false;
+                return None;
+            }
+            if last.end == new.end && new.end != UNFINISHED {
+                new.ties = last.ties.saturating_add(1);
+                if new.ties > ties_max {
+                    return None;
+                }
             }
         }
         self.tops.drain(from..to);
@@ -99,7 +122,7 @@ impl NearTrack {
         if self.tops.len() > TOPS_MAX {
             self.forget_oldest();
         }
-        true
+        Some(new.ties)
     }
 
     /// Merges the two oldest regions into one block.
@@ -159,20 +182,20 @@ struct LaneTracks {
 }
 
 impl LaneTracks {
+    /// The region's track, and its ties there.
     #[inline]
-    fn place(&mut self, new: Extent, margin: u64) -> usize {
+    fn place(&mut self, new: Extent, margin: u64, ties_max: u8) -> (usize, u8) {
         for (index, track) in self.near.iter_mut().enumerate() {
-            if track.admit(new, margin) {
-                return index;
+            if let Some(ties) = track.admit(new, margin, ties_max) {
+                return (index, ties);
             }
         }
         if self.near.len() < NEAR_MAX {
-            let mut track = NearTrack::default();
-            track.admit(new, margin);
-            self.near.push(track);
-            return self.near.len() - 1;
+            let tops = VecDeque::from([new]);
+            self.near.push(NearTrack { tops });
+            return (self.near.len() - 1, 0);
         }
-        NEAR_MAX + self.far.place(new)
+        (NEAR_MAX + self.far.place(new), 0)
     }
 }
 
@@ -187,6 +210,8 @@ pub struct Place {
     pub sub_lane: usize,
     /// Whether this is the first region there.
     pub is_new: bool,
+    /// The regions inside this one that end with it, each in the next.
+    pub ties: u8,
 }
 
 /// The tracks of all lanes.
@@ -194,17 +219,16 @@ pub struct Lanes {
     lanes: ByLane<LaneTracks>,
     tids: Tids,
     tracks: usize,
-    exact_ns_max: u64,
+    precision: Precision,
 }
 
 impl Lanes {
-    /// `exact_ns_max`: the latest time that viewers get exactly. Later ones they round as doubles.
-    pub fn new(exact_ns_max: u64) -> Self {
+    pub fn new(precision: Precision) -> Self {
         Self {
             lanes: ByLane::default(),
             tids: Tids::new(),
             tracks: 0,
-            exact_ns_max,
+            precision,
         }
     }
 
@@ -212,9 +236,13 @@ impl Lanes {
     /// lies inside it.
     #[inline]
     pub fn place(&mut self, lane: u32, start_ns: u64, end_ns: Option<u64>) -> Place {
-        let (extent, margin) = Extent::new(start_ns, end_ns, self.exact_ns_max);
+        let Precision {
+            exact_ns_max,
+            ties_max,
+        } = self.precision;
+        let (extent, margin) = Extent::new(start_ns, end_ns, exact_ns_max);
         let lane_tracks = self.lanes.get_or_insert_with(lane, LaneTracks::default);
-        let sub_lane = lane_tracks.place(extent, margin);
+        let (sub_lane, ties) = lane_tracks.place(extent, margin, ties_max);
         let is_new = sub_lane == lane_tracks.tracks.len();
         if is_new {
             let tid = self.tids.of(lane, sub_lane);
@@ -227,6 +255,7 @@ impl Lanes {
             track,
             sub_lane,
             is_new,
+            ties,
         }
     }
 }
@@ -237,7 +266,10 @@ mod tests {
     use proptest::prelude::*;
 
     /// That of microseconds as doubles.
-    const EXACT_NS_MAX: u64 = (1 << 42) * 1_000;
+    const PRECISION: Precision = Precision {
+        exact_ns_max: (1 << 39) * 1_000,
+        ties_max: 1,
+    };
 
     /// A region's beginning and end.
     type Span = (u64, Option<u64>);
@@ -260,7 +292,7 @@ mod tests {
     }
 
     fn place_all(regions: &[Span]) -> Vec<Place> {
-        let mut lanes = Lanes::new(EXACT_NS_MAX);
+        let mut lanes = Lanes::new(PRECISION);
         regions
             .iter()
             .map(|(start, end)| lanes.place(1, *start, *end))
@@ -402,7 +434,7 @@ mod tests {
 
     #[test]
     fn one_by_one_stays_on_one_track_in_bounded_memory() {
-        let mut lanes = Lanes::new(EXACT_NS_MAX);
+        let mut lanes = Lanes::new(PRECISION);
         for index in 0..100_000 {
             let place = lanes.place(3, index * 10, Some(index * 10 + 10));
             assert_eq!((place.tid, place.sub_lane), (4, 0));
@@ -463,7 +495,7 @@ mod tests {
     /// regions in the trace processor.
     #[test]
     fn borders_that_a_viewer_may_blur_are_kept_apart() {
-        let far = EXACT_NS_MAX + 1;
+        let far = PRECISION.exact_ns_max + 1;
         let places = place_all(&[(far, Some(far + 10)), (far + 10, Some(far + 20))]);
         assert_eq!(places[1].sub_lane, 1);
         let places = place_all(&[(far, Some(far + 10)), (far + 50, Some(far + 60))]);

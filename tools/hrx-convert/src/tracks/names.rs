@@ -15,6 +15,9 @@ pub fn track_name(lane: u32, sub_lane: usize) -> String {
     }
 }
 
+/// The unit of counters. Viewers scale it: 750 MB/s in GB/s they would show as "750m".
+pub const COPY_RATE_UNIT: &str = "B/s";
+
 /// The name of a lane's counter, without the unit.
 pub fn copy_rate_name(lane: u32) -> String {
     format!("{} copy rate (host-observed)", lane_name(lane))

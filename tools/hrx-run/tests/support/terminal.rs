@@ -39,7 +39,9 @@ impl Terminal {
             Way::Plain => "env".to_owned(),
             Way::Run => format!("{HRX_RUN} {}", SILENT.join(" ")),
         };
-        let shell = Command::new("bash")
+        // With no signal ignored, as under nohup SIGHUP is.
+        let shell = Command::new("env")
+            .args(["--default-signal", "bash"])
             .args(["--norc", "--noprofile", "--noediting", "-i"])
             .env("RUN", run)
             .env("PS1", PROMPT)

@@ -26,7 +26,7 @@ impl Way {
     /// The program, started this way. hrx-run itself says nothing.
     pub fn command(self, program: impl AsRef<OsStr>) -> Command {
         match self {
-            Self::Plain => Command::new(program),
+            Self::Plain => with_default_signals(program),
             Self::Run => {
                 let mut command = hrx_run();
                 command.args(SILENT).arg(program);
@@ -38,8 +38,17 @@ impl Way {
 
 /// hrx-run, with an environment in which nobody traces yet.
 pub fn hrx_run() -> Command {
-    let mut command = Command::new(HRX_RUN);
+    let mut command = with_default_signals(HRX_RUN);
     command.env_remove("HRX_TRACE_DIR");
+    command
+}
+
+/// The program, with no signal ignored.
+///
+/// The bug: under nohup, which ignores SIGHUP, the tests that die of it failed, with hrx-run and without. Found by a run of all tests in the background.
+fn with_default_signals(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new("env");
+    command.arg("--default-signal").arg(program);
     command
 }
 

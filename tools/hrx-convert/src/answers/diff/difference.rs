@@ -24,7 +24,38 @@ pub struct Difference {
     pub percentiles: &'static str,
     pub claims: &'static str,
     pub files: [String; 2],
+    /// What is slower, then what is faster, what fails more, what is new and what is missing; empty: no difference is shown.
+    pub changes: Vec<Change>,
     pub rows: Vec<DifferenceRow>,
+}
+
+/// Something that changed from A to B.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChangeKind {
+    Slower,
+    Faster,
+    /// Nothing of it failed in A.
+    NewFailures,
+    MoreFailures,
+    /// A has none of it.
+    New,
+    /// B has none of it.
+    Missing,
+}
+
+/// A change of a label, or of a lane none of whose labels has that change.
+#[derive(Debug, Serialize)]
+pub struct Change {
+    pub change: ChangeKind,
+    pub lane: String,
+    /// Null: the whole lane.
+    pub label: Option<String>,
+    /// The figure that changed: "p50", "p99", "failed" or "count".
+    pub figure: &'static str,
+    pub a: Option<Exact>,
+    pub b: Option<Exact>,
+    pub ratio: Option<f64>,
 }
 
 /// A lane, or one of its labels.
@@ -53,15 +84,27 @@ pub struct Pair<T> {
     pub ratio: Option<f64>,
 }
 
+impl Pair<Exact> {
+    fn known(self) -> Pair<Option<Exact>> {
+        Pair {
+            a: Some(self.a),
+            b: Some(self.b),
+            ratio: self.ratio,
+        }
+    }
+}
+
 impl Difference {
     /// `[a, b]` is the order of the arguments everywhere.
     pub fn new(files: [String; 2], [a, b]: [&FiguresByName; 2]) -> Self {
+        let rows = rows(a, b);
         Self {
             measurement: MEASUREMENT,
             percentiles: PERCENTILES,
             claims: "by 95 % confidence intervals of the percentiles",
             files,
-            rows: rows(a, b),
+            changes: changes(&rows),
+            rows,
         }
     }
 }
@@ -121,6 +164,71 @@ fn rows(a: &FiguresByName, b: &FiguresByName) -> Vec<DifferenceRow> {
         }
     };
     names.into_iter().map(row).collect()
+}
+
+/// All changes by their kind, the largest first.
+fn changes(rows: &[DifferenceRow]) -> Vec<Change> {
+    let mut changes: Vec<Change> = Vec::new();
+    let (labels, lanes): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.label.is_some());
+    for row in labels {
+        changes.extend(changes_of(row));
+    }
+    for row in lanes {
+        for change in changes_of(row) {
+            let same = |other: &Change| (other.change, &other.lane) == (change.change, &row.lane);
+            if !changes.iter().any(same) {
+                changes.push(change);
+            }
+        }
+    }
+    // Twice as fast is as large a change as twice as slow. A new label has no ratio.
+    let size = |change: &Change| change.ratio.map_or(f64::INFINITY, |ratio| ratio.ln().abs());
+    changes.sort_by(|one, other| {
+        let by_kind = one.change.cmp(&other.change);
+        by_kind.then_with(|| size(other).total_cmp(&size(one)))
+    });
+    changes
+}
+
+fn changes_of(row: &DifferenceRow) -> Vec<Change> {
+    let change = |change, figure, pair: Pair<Option<Exact>>| Change {
+        change,
+        lane: row.lane.clone(),
+        label: row.label.clone(),
+        figure,
+        a: pair.a,
+        b: pair.b,
+        ratio: pair.ratio,
+    };
+    let mut changes = Vec::new();
+    for (figure, comparison, pair) in [("p50", row.p50, row.p50_ns), ("p99", row.p99, row.p99_ns)] {
+        match comparison {
+            Comparison::Slower => changes.push(change(ChangeKind::Slower, figure, pair)),
+            Comparison::Faster => changes.push(change(ChangeKind::Faster, figure, pair)),
+            Comparison::Unclear | Comparison::TooFew => {}
+        }
+    }
+    match (row.failed.a.0, row.failed.b.0) {
+        (0, 1..) => changes.push(change(
+            ChangeKind::NewFailures,
+            "failed",
+            row.failed.known(),
+        )),
+        (a, b) if b > a => {
+            changes.push(change(
+                ChangeKind::MoreFailures,
+                "failed",
+                row.failed.known(),
+            ));
+        }
+        _ => {}
+    }
+    match (row.count.a.0, row.count.b.0) {
+        (0, 1..) => changes.push(change(ChangeKind::New, "count", row.count.known())),
+        (1.., 0) => changes.push(change(ChangeKind::Missing, "count", row.count.known())),
+        _ => {}
+    }
+    changes
 }
 
 fn counts(a: u64, b: u64) -> Pair<Exact> {

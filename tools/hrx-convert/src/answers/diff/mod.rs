@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::mem;
 
 use anstream::adapter::strip_str;
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use hrx_trace_reader::Event;
 
 use crate::answers::diff::difference::{Difference, FiguresByName, by_name};
@@ -24,8 +24,9 @@ use crate::input::conversion::write_all;
 use crate::input::filter::Filter;
 use crate::input::format::Format;
 use crate::input::outcome::Outcome;
-use crate::output::console::wants_colour;
+use crate::output::console::{columns, wants_colour};
 use crate::output::file::Output;
+use crate::output::printable::printable_json;
 use crate::text::quantities::counted;
 
 /// Writes the difference between two captures that the command line asks for.
@@ -48,19 +49,21 @@ pub fn answer(
     let rendering = match (arguments.json, arguments.format().difference_page()) {
         (true, _) => Rendering::Json,
         (false, Some(page)) => Rendering::Page(page),
-        (false, None) => Rendering::Text { colour },
+        (false, None) => Rendering::Text {
+            colour,
+            columns: columns(path),
+        },
     };
     let mut output = Output::create(path, arguments.output_options())?;
     let diff = Diff::new(rendering, &mut output);
-    write_all(captures, filter, diff, colour)
-        .with_context(|| format!("cannot write {}", output.name()))?;
+    write_all(captures, filter, diff, colour).map_err(|error| output.explained(error))?;
     output.commit()
 }
 
 /// How a difference is written.
 #[derive(Clone, Copy, Debug)]
 enum Rendering {
-    Text { colour: bool },
+    Text { colour: bool, columns: usize },
     Json,
     Page(DifferencePage),
 }
@@ -115,14 +118,14 @@ impl<Sink: Write> Format for Diff<Sink> {
         let difference = Difference::new(files, [0, 1].map(|at| &self.figures[at]));
         match self.rendering {
             Rendering::Json => {
-                serde_json::to_writer_pretty(&mut self.sink, &difference)?;
-                self.sink.write_all(b"\n")?;
+                let json = serde_json::to_string_pretty(&difference)?;
+                writeln!(self.sink, "{}", printable_json(&json))?;
             }
             Rendering::Page(write) => {
                 write(&mut self.sink, &serde_json::to_string(&difference)?)?;
             }
-            Rendering::Text { colour } => {
-                let mut text = text::text(&difference);
+            Rendering::Text { colour, columns } => {
+                let mut text = text::text(&difference, columns);
                 if !colour {
                     text = strip_str(&text).to_string();
                 }
@@ -197,5 +200,66 @@ mod tests {
             (&none["p50"], &none["count"]["ratio"]),
             (&"too-few".into(), &serde_json::Value::Null)
         );
+    }
+
+    /// The bug: 40 failures where there were none were not flagged, a ratio of 1.00 was "unclear", and a lane was "unclear" although one of its labels had
+    /// become slower: what had changed was to be searched for in three tables. Found by comparing runs with one known change each.
+    #[test]
+    fn what_changed_comes_first() {
+        let changes = |a: &[(&str, u64, bool)], b: &[(&str, u64, bool)]| {
+            let files = [a, b].map(|labels| {
+                let mut made = Made::new(10_000);
+                let ids: Vec<u32> = labels.iter().map(|(name, ..)| made.label(name)).collect();
+                for i in 0..1_000 {
+                    for ((_, duration_ns, failed), label_id) in labels.iter().zip(&ids) {
+                        made.record(hrx_trace_format::Record {
+                            label_id: *label_id,
+                            flags: u8::from(*failed && i % 25 == 0),
+                            ..region(1, i * 100_000, duration_ns + i % 100)
+                        });
+                    }
+                }
+                made.bytes()
+            });
+            let captures = Captures::of_bytes(files);
+            let rendered = |rendering| {
+                let mut sink = Vec::new();
+                write_everything(&captures, Diff::new(rendering, &mut sink));
+                String::from_utf8(sink).expect("UTF-8")
+            };
+            let text = rendered(Rendering::Text {
+                colour: false,
+                columns: 100,
+            });
+            let json: serde_json::Value =
+                serde_json::from_str(&rendered(Rendering::Json)).expect("JSON");
+            let first = text.split("\n\n").nth(1).expect("a section").to_owned();
+            assert!(first.starts_with("WHAT CHANGED\n"), "{text}");
+            let listed = json["changes"].as_array().expect("an array").len();
+            (first["WHAT CHANGED\n".len()..].to_owned(), listed)
+        };
+        let usual = [("gemm", 10_000, false), ("copy", 2_000, false)];
+        let none =
+            "no difference shown: nothing is slower, faster, fails more, is new or is missing";
+        assert_eq!(changes(&usual, &usual), (none.to_owned(), 0));
+        let other = [
+            ("gemm", 10_000, true),
+            ("copy", 8_000, false),
+            ("new", 10_000, false),
+        ];
+        let expected = [
+            "              lane     label                A        B  ratio",
+            "slower        compute  copy   p50     2.05 µs  8.05 µs   3.93",
+            "slower        compute  copy   p99     2.10 µs  8.10 µs   3.86",
+            "new failures  compute  gemm   failed        0       40      -",
+            "new label     compute  new    count         0    1,000      -",
+        ];
+        assert_eq!(changes(&usual, &other), (expected.join("\n"), 4));
+        let (back, listed) = changes(&other, &usual);
+        assert!(
+            back.contains("faster") && back.contains("missing label"),
+            "{back}"
+        );
+        assert!(!back.contains("failures") && listed == 3, "{back}");
     }
 }

@@ -53,12 +53,12 @@ impl Comparison {
         }
     }
 
-    /// The word for it.
+    /// The words for it, as those for a difference.
     pub fn text(self) -> &'static str {
         match self {
             Self::Faster => "faster",
             Self::Slower => "slower",
-            Self::Unclear => "unclear",
+            Self::Unclear => "none shown",
             Self::TooFew => "too few",
         }
     }

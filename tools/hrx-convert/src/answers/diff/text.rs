@@ -1,35 +1,111 @@
-//! The text of a difference: tables of at most 100 columns.
+//! The text of a difference: what changed, then tables of all figures.
 
 use anstyle::Style;
 use hrx_trace_reader::MEASUREMENT;
 
-use crate::answers::diff::difference::{Difference, DifferenceRow};
+use crate::answers::diff::difference::{Change, ChangeKind, Difference, DifferenceRow};
 use crate::answers::diff::percentile::Comparison;
 use crate::figures::exact::Exact;
+use crate::output::printable::printable;
 use crate::text::columns::Align::{Left, Right};
 use crate::text::columns::Table;
-use crate::text::printable::printable;
-use crate::text::quantities::{bandwidth_text, count_text, short_text};
+use crate::text::quantities::{bandwidth_text, count_text, counted, short_text};
 use crate::text::styles::{BAD, GOOD, HEADING, QUIET};
-use crate::text::wrap::{LINE_COLUMNS_MAX, wrap};
+use crate::text::wrap::wrap;
 
-/// The text, with styles.
-pub fn text(difference: &Difference) -> String {
+/// Changes that are listed; the JSON has more.
+const LISTED_CHANGES_MAX: usize = 24;
+
+/// The text, with styles, in lines of at most that many columns.
+pub fn text(difference: &Difference, columns: usize) -> String {
     let mut text = String::new();
     for (capture, file) in ["A", "B"].iter().zip(&difference.files) {
         let line = printable(&format!("{capture}: {file}"));
-        for line in wrap(&line, LINE_COLUMNS_MAX - 2) {
+        for line in wrap(&line, columns) {
             text += &format!("{HEADING}{line}{HEADING:#}\n");
         }
     }
-    text += &format!("{QUIET}{MEASUREMENT}. Ratios are B by A.{QUIET:#}\n");
-    text += &counts_and_totals(difference);
-    text += &latency(difference);
-    text += &copies(difference);
+    text += &note(&format!("{MEASUREMENT}. Ratios are B by A."), columns);
+    text += &changes(difference, columns);
+    text += &counts_and_totals(difference, columns);
+    text += &latency(difference, columns);
+    text += &copies(difference, columns);
     text
 }
 
-fn counts_and_totals(difference: &Difference) -> String {
+fn changes(difference: &Difference, columns: usize) -> String {
+    let heading = format!("\n{HEADING}WHAT CHANGED{HEADING:#}\n");
+    let changes = &difference.changes;
+    if changes.is_empty() {
+        return heading
+            + "no difference shown: nothing is slower, faster, fails more, is new or is missing\n";
+    }
+    let mut table = Table::new(
+        [
+            ("", Left),
+            ("lane", Left),
+            ("label", Left),
+            ("", Left),
+            ("A", Right),
+            ("B", Right),
+            ("ratio", Right),
+        ],
+        2,
+    );
+    for change in changes.iter().take(LISTED_CHANGES_MAX) {
+        table.row(style_of(change.change), cells(change));
+    }
+    let mut text = heading + &table.text(columns);
+    if let Some(more @ 1..) = changes.len().checked_sub(LISTED_CHANGES_MAX) {
+        let more = counted(more as u64, "change");
+        text += &note(&format!("  … and {more} more, see --json"), columns);
+    }
+    text
+}
+
+fn cells(change: &Change) -> [String; 7] {
+    let words = match change.change {
+        ChangeKind::Slower => "slower",
+        ChangeKind::Faster => "faster",
+        ChangeKind::NewFailures => "new failures",
+        ChangeKind::MoreFailures => "more failures",
+        ChangeKind::New if change.label.is_some() => "new label",
+        ChangeKind::New => "new lane",
+        ChangeKind::Missing if change.label.is_some() => "missing label",
+        ChangeKind::Missing => "missing lane",
+    };
+    let figure = |figure: Option<Exact>| match (figure, change.figure) {
+        (None, _) => "-".to_owned(),
+        (Some(count), "count" | "failed") => count_text(count.0, 11),
+        (Some(ns), _) => short_text(ns.0),
+    };
+    [
+        words.to_owned(),
+        change.lane.clone(),
+        change.label.clone().unwrap_or_default(),
+        change.figure.to_owned(),
+        figure(change.a),
+        figure(change.b),
+        ratio_text(change.ratio),
+    ]
+}
+
+fn style_of(change: ChangeKind) -> Style {
+    match change {
+        ChangeKind::Slower | ChangeKind::NewFailures | ChangeKind::MoreFailures => BAD,
+        ChangeKind::Faster => GOOD,
+        ChangeKind::New | ChangeKind::Missing => Style::new(),
+    }
+}
+
+/// Lines that explain.
+fn note(text: &str, columns: usize) -> String {
+    let lines = wrap(text, columns);
+    let lines = lines.iter().map(|line| format!("{QUIET}{line}{QUIET:#}\n"));
+    lines.collect()
+}
+
+fn counts_and_totals(difference: &Difference, columns: usize) -> String {
     let mut table = Table::new(
         [
             ("", Left),
@@ -43,7 +119,8 @@ fn counts_and_totals(difference: &Difference) -> String {
             ("ratio", Right),
         ],
         0,
-    );
+    )
+    .sparing(&[8, 3]);
     for row in &difference.rows {
         let cells = [
             name(row),
@@ -58,10 +135,13 @@ fn counts_and_totals(difference: &Difference) -> String {
         ];
         table.row(style(row), cells);
     }
-    format!("\n{HEADING}COUNTS AND TOTALS{HEADING:#}\n{}", table.text())
+    format!(
+        "\n{HEADING}COUNTS AND TOTALS{HEADING:#}\n{}",
+        table.text(columns)
+    )
 }
 
-fn latency(difference: &Difference) -> String {
+fn latency(difference: &Difference, columns: usize) -> String {
     let mut table = Table::new(
         [
             ("", Left),
@@ -75,7 +155,8 @@ fn latency(difference: &Difference) -> String {
             ("", Left),
         ],
         0,
-    );
+    )
+    .sparing(&[7, 3]);
     for row in &difference.rows {
         let time = |ns: Option<Exact>| ns.map_or("-".to_owned(), |ns| short_text(ns.0));
         let cells = [
@@ -96,14 +177,15 @@ fn latency(difference: &Difference) -> String {
         };
         table.row(style, cells);
     }
-    let mut text = format!("\n{HEADING}LATENCY{HEADING:#}\n{}", table.text());
-    text += &format!(
-        "{QUIET}slower, faster: the percentiles' 95 % confidence intervals lie apart; unclear: they overlap;\ntoo few: too few regions for any claim{QUIET:#}\n"
+    let mut text = format!("\n{HEADING}LATENCY{HEADING:#}\n{}", table.text(columns));
+    text += &note(
+        "slower, faster: the percentiles' 95 % confidence intervals lie apart; none shown: they overlap; too few: too few regions for any claim",
+        columns,
     );
     text
 }
 
-fn copies(difference: &Difference) -> String {
+fn copies(difference: &Difference, columns: usize) -> String {
     let mut table = Table::new(
         [
             ("", Left),
@@ -129,7 +211,7 @@ fn copies(difference: &Difference) -> String {
         }
     }
     match copies {
-        true => format!("\n{HEADING}COPIES{HEADING:#}\n{}", table.text()),
+        true => format!("\n{HEADING}COPIES{HEADING:#}\n{}", table.text(columns)),
         false => String::new(),
     }
 }

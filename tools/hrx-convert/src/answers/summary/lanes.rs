@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use anstyle::Style;
 use indicatif::HumanCount;
+use unicode_width::UnicodeWidthStr;
 
 use crate::answers::summary::lines::{LISTED_LANES_MAX, Lines, bytes_text};
 use crate::figures::digest::{Digest, RegionFigures};
@@ -28,7 +29,7 @@ pub fn regions(lines: &mut Lines, digest: &Digest) {
         at.checked_sub(1)
             .map_or(("", Left), |at| (names[at], Right))
     });
-    let mut table = Table::new(headings, 0);
+    let mut table = Table::new(headings, 0).sparing(&[7, 5, 3]);
     for (index, lane) in digest.lanes.iter().enumerate() {
         table.row(HEADING, figures(lane.name.clone(), &lane.figures));
         if index >= LISTED_LANES_MAX {
@@ -50,7 +51,7 @@ pub fn regions(lines: &mut Lines, digest: &Digest) {
     }
     lines.table(&table);
     let note = "busy: share of the span with at least one running; percentiles at most 0.1 % above the exact ones";
-    lines.styled(QUIET, note);
+    lines.wrapped(QUIET, note);
 }
 
 pub fn copies(lines: &mut Lines, digest: &Digest) {
@@ -100,7 +101,8 @@ pub fn overlaps(lines: &mut Lines, digest: &Digest) {
     let mut table = Table::new(
         [("", Left), ("", Right), ("", Right), ("", Left), ("", Left)],
         0,
-    );
+    )
+    .sparing(&[4, 3]);
     let percent = |share: Option<f64>| share.map_or("-".to_owned(), percent_text);
     for overlap in overlaps.iter().take(LISTED_LANES_MAX) {
         let [one, other] = &overlap.lanes;
@@ -129,17 +131,23 @@ pub fn gaps(lines: &mut Lines, digest: &Digest) {
     }
     lines.heading("LONGEST GAPS, WITH NOTHING RUNNING ON THE LANE");
     let mut table = Table::new([("", Left), ("", Left)], 1);
-    for lane in lanes.iter().take(LISTED_LANES_MAX) {
-        let gaps: Vec<String> = lane
-            .gaps
-            .iter()
-            .map(|gap| {
-                let to_the_end = if gap.to_the_end { " to the end" } else { "" };
-                let duration = short_text(gap.duration_ns.0);
-                format!("{duration} from {}{to_the_end}", short_text(gap.start_ns.0))
-            })
-            .collect();
-        table.row(Style::new(), [lane.name.clone(), gaps.join("; ")]);
+    let listed = lanes.iter().take(LISTED_LANES_MAX);
+    let names = listed.clone().map(|lane| lane.name.width());
+    let room = lines.columns - 2 - names.max().unwrap_or_default();
+    for lane in listed {
+        let mut gaps = String::new();
+        for gap in &lane.gaps {
+            let to_the_end = if gap.to_the_end { " to the end" } else { "" };
+            let duration = short_text(gap.duration_ns.0);
+            let gap = format!("{duration} from {}{to_the_end}", short_text(gap.start_ns.0));
+            let separator = if gaps.is_empty() { "" } else { "; " };
+            // Whole gaps, the longest first, as many as there is room for.
+            if gaps.width() + separator.len() + gap.width() > room {
+                break;
+            }
+            gaps.extend([separator, &gap]);
+        }
+        table.row(Style::new(), [lane.name.clone(), gaps]);
     }
     lines.table(&table);
     lines.more(lanes.len(), LISTED_LANES_MAX, "lane");

@@ -5,22 +5,30 @@ use std::fmt::Write as _;
 use anstyle::Style;
 use indicatif::HumanBytes;
 
+use crate::output::printable::printable;
 use crate::text::columns::Table;
-use crate::text::printable::printable;
 use crate::text::quantities::counted;
 use crate::text::styles::{HEADING, QUIET};
-use crate::text::wrap::{LINE_COLUMNS_MAX, wrap};
+use crate::text::wrap::wrap;
 
 /// Lanes whose labels, last regions and gaps are listed, and pairs of lanes whose overlap is.
 pub const LISTED_LANES_MAX: usize = 12;
 
 /// The lines so far.
-#[derive(Default)]
 pub struct Lines {
     text: String,
+    /// The width of a line.
+    pub columns: usize,
 }
 
 impl Lines {
+    pub fn new(columns: usize) -> Self {
+        Self {
+            text: String::new(),
+            columns,
+        }
+    }
+
     /// A line without a style.
     pub fn line(&mut self, line: &str) {
         self.text.push_str(line.trim_end());
@@ -40,10 +48,7 @@ impl Lines {
 
     /// Text of any length, wrapped, with its continuation lines indented.
     pub fn wrapped(&mut self, style: Style, text: &str) {
-        for (number, line) in wrap(&printable(text), LINE_COLUMNS_MAX - 2)
-            .iter()
-            .enumerate()
-        {
+        for (number, line) in wrap(&printable(text), self.columns - 2).iter().enumerate() {
             let indent = if number == 0 { "" } else { "  " };
             self.styled(style, &format!("{indent}{line}"));
         }
@@ -51,7 +56,7 @@ impl Lines {
 
     /// A table.
     pub fn table(&mut self, table: &Table) {
-        self.text += &table.text();
+        self.text += &table.text(self.columns);
     }
 
     /// Says how many items a list leaves out, if any.

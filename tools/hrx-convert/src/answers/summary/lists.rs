@@ -74,7 +74,8 @@ fn region_table<'regions>(
             ("", Left),
         ],
         1,
-    );
+    )
+    .sparing(&[4, 5]);
     for region in regions {
         let failed = match region.failed {
             true => format!("failed: {}", region.status),

@@ -1,4 +1,4 @@
-//! `--summary`: from crash to answer, as text of at most 100 columns or as JSON, with the figures of [`crate::figures::digest`].
+//! `--summary`: from crash to answer, as text that fits the terminal or as JSON, with the figures of [`crate::figures::digest`].
 //!
 //! Within the answer, from the bottom up: `lines`; the sections `state`, `lists` and `lanes`; `text`, which puts them in order.
 
@@ -11,7 +11,6 @@ mod text;
 use std::io::{self, Write};
 
 use anstream::adapter::strip_str;
-use anyhow::Context as _;
 use hrx_trace_reader::Event;
 
 use crate::cli::Arguments;
@@ -23,8 +22,9 @@ use crate::input::filter::Filter;
 use crate::input::format::Format;
 use crate::input::outcome::Outcome;
 use crate::input::selection::Selection;
-use crate::output::console::wants_colour;
+use crate::output::console::{COLUMNS, columns, wants_colour};
 use crate::output::file::Output;
+use crate::output::printable::printable_json;
 
 /// Writes the summary that the command line asks for.
 ///
@@ -42,9 +42,8 @@ pub fn answer(
         true => Extent::Json,
         false => Extent::Text,
     };
-    let summary = Summary::new(extent, colour, &mut output);
-    write_all(captures, filter, summary, colour)
-        .with_context(|| format!("cannot write {}", output.name()))?;
+    let summary = Summary::new(extent, colour, columns(path), &mut output);
+    write_all(captures, filter, summary, colour).map_err(|error| output.explained(error))?;
     output.commit()
 }
 
@@ -86,7 +85,11 @@ pub fn state_text(captures: &Captures, selection: &Selection) -> io::Result<Stri
 
 fn summary(captures: &Captures, selection: &Selection, extent: Extent) -> io::Result<String> {
     let mut bytes = Vec::new();
-    write_selected(captures, selection, Summary::new(extent, false, &mut bytes))?;
+    write_selected(
+        captures,
+        selection,
+        Summary::new(extent, false, COLUMNS, &mut bytes),
+    )?;
     String::from_utf8(bytes).map_err(io::Error::other)
 }
 
@@ -104,15 +107,18 @@ struct Summary<Sink> {
     sink: Sink,
     extent: Extent,
     colour: bool,
+    /// The width of a line of text.
+    columns: usize,
     digests: DigestBuilder,
 }
 
 impl<Sink: Write> Summary<Sink> {
-    fn new(extent: Extent, colour: bool, sink: Sink) -> Self {
+    fn new(extent: Extent, colour: bool, columns: usize, sink: Sink) -> Self {
         Self {
             sink,
             extent,
             colour,
+            columns,
             digests: DigestBuilder::default(),
         }
     }
@@ -132,13 +138,13 @@ impl<Sink: Write> Format for Summary<Sink> {
             let (before, _) = around_captures(true)?;
             let before = if capture.index == 0 { &before } else { "," };
             self.sink.write_all(before.as_bytes())?;
-            let mut indented = IndentedJson(&mut self.sink);
-            indented.write_all(b"\n")?;
-            serde_json::to_writer_pretty(indented, &digest)?;
+            let json = serde_json::to_string_pretty(&digest)?;
+            let json = printable_json(&json).replace('\n', "\n    ");
+            write!(self.sink, "\n    {json}")?;
         } else {
             let mut text = match self.extent {
-                Extent::Beginning => text::beginning(&digest),
-                Extent::Json | Extent::Text => text::text(&digest, outcome),
+                Extent::Beginning => text::beginning(&digest, self.columns),
+                Extent::Json | Extent::Text => text::text(&digest, outcome, self.columns),
             };
             if capture.index > 0 {
                 text.insert(0, '\n');
@@ -157,24 +163,5 @@ impl<Sink: Write> Format for Summary<Sink> {
             writeln!(self.sink, "\n  {after}")?;
         }
         self.sink.flush()
-    }
-}
-
-/// Indents JSON by two levels. JSON has line ends only between its lines.
-struct IndentedJson<'sink, Sink>(&'sink mut Sink);
-
-impl<Sink: Write> Write for IndentedJson<'_, Sink> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
-            self.0.write_all(part)?;
-            if part.ends_with(b"\n") {
-                self.0.write_all(b"    ")?;
-            }
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
     }
 }

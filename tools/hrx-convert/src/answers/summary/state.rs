@@ -102,7 +102,8 @@ pub fn running(lines: &mut Lines, digest: &Digest) {
             ("thread", Right),
         ],
         1,
-    );
+    )
+    .sparing(&[4, 3]);
     for region in open.iter().take(LISTED_MAX) {
         let cells = [
             region.lane_name.clone(),

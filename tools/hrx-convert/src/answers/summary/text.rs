@@ -5,9 +5,9 @@ use crate::answers::summary::{lanes, lists, state};
 use crate::figures::digest::Digest;
 use crate::input::outcome::Outcome;
 
-/// The summary of one capture, with styles.
-pub fn text(digest: &Digest, outcome: &Outcome) -> String {
-    let mut lines = Lines::default();
+/// The summary of one capture, with styles, in lines of at most that many columns.
+pub fn text(digest: &Digest, outcome: &Outcome, columns: usize) -> String {
+    let mut lines = Lines::new(columns);
     state(&mut lines, digest);
     lists::last(&mut lines, digest);
     lists::failures(&mut lines, digest);
@@ -21,8 +21,8 @@ pub fn text(digest: &Digest, outcome: &Outcome) -> String {
 }
 
 /// Its beginning: how the capture ended and what was running.
-pub fn beginning(digest: &Digest) -> String {
-    let mut lines = Lines::default();
+pub fn beginning(digest: &Digest, columns: usize) -> String {
+    let mut lines = Lines::new(columns);
     state(&mut lines, digest);
     lines.into_text()
 }

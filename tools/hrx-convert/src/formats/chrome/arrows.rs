@@ -1,10 +1,11 @@
 //! Arrows between regions of one correlation id.
 //!
-//! An arrow is an `s` and an `f` event at the beginnings of its two regions, after the lines of both. Viewers bind each to the innermost slice of its
-//! moment, which on these tracks is the one that begins there. A region without a duration contains no moment, so it has no arrow.
+//! An arrow is an `s` and an `f` event just after the beginnings of its two regions (see [`crate::formats::chrome::times`]), and after the lines of
+//! both. Viewers bind each to the innermost slice of its moment, which on these tracks is the one that begins there.
 //! (With `bind_id` and the like in the slices themselves, chrome://tracing would complain about every region that one arrow enters and another leaves.)
 
-use crate::formats::chrome::json::{push_integer, push_microseconds};
+use crate::formats::chrome::json::push_integer;
+use crate::formats::chrome::times::push_ts_within;
 use crate::input::captures::Capture;
 use crate::tracks::flows::{FlowEnd, Flows};
 
@@ -34,10 +35,7 @@ impl Arrows {
         to: FlowEnd,
     ) {
         let link = self.flows.link(capture, correlation_id, to);
-        if let Some(from) = link.and_then(|link| link.before)
-            && !from.is_point
-            && !to.is_point
-        {
+        if let Some(from) = link.and_then(|link| link.before) {
             self.latest += 1;
             push_arrow(chunk, after_name, self.latest, [from, to]);
         }
@@ -57,7 +55,7 @@ fn push_arrow(chunk: &mut Vec<u8>, after_name: &[u8], id: u64, [from, to]: [Flow
         chunk.extend_from_slice(after_name);
         push_integer(chunk, u64::from(end.tid));
         chunk.extend_from_slice(b",\"ts\":");
-        push_microseconds(chunk, end.start_ns);
+        push_ts_within(chunk, end.start_ns, 1);
         chunk.push(b'}');
     }
 }

@@ -53,13 +53,13 @@ impl<Sink: Write> JsonDocument<Sink> {
         self.sink.flush()
     }
 
-    /// Writes these parts after everything else, uncopied, and flushes.
+    /// Writes these parts after everything else, uncopied. Not flushed: the output is at its end, and until it is complete a reader finds the tail.
     pub fn end(&mut self, parts: &[&[u8]]) -> io::Result<()> {
         self.write_out()?;
         for part in parts {
             self.sink.write_all(part)?;
         }
-        self.sink.flush()
+        Ok(())
     }
 
     fn write_out(&mut self) -> io::Result<()> {

@@ -11,6 +11,7 @@ use crate::formats::chrome::instants::{MarkKind, push_mark};
 use crate::formats::chrome::json::push_json;
 use crate::input::captures::{Capture, Captures};
 use crate::input::outcome::Outcome;
+use crate::output::printable::printable_json;
 use crate::tracks::tids::CAPTURE_TID;
 
 /// Tracks of a lane that have a sort index of their own. chrome://tracing sorts by it; Perfetto sorts by the tid.
@@ -19,18 +20,25 @@ const SORTED_SUB_LANES: u64 = 1 << 10;
 /// The outermost JSON value of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentForm {
-    /// An object, with the facts about the captures next to the events.
+    /// An object, with the facts about the captures next to the events. Cut anywhere, it is refused by all viewers.
     Object,
-    /// The events alone, so that Perfetto opens the document wherever it is cut. The facts are a mark on the timeline.
+    /// The events alone, so that Perfetto opens the document wherever it is cut. The facts are a mark on the timeline. The unit cannot be said, and
+    /// chrome://tracing takes it for milliseconds.
     Array,
 }
 
 impl DocumentForm {
     /// Begins the document.
-    pub fn begin<Sink>(self, document: &mut JsonDocument<Sink>) {
+    pub fn begin<Sink>(self, document: &mut JsonDocument<Sink>, captures: &Captures) {
         let head = match self {
             Self::Object => {
-                format!(r#"{{"displayTimeUnit":"ns","measurement":"{MEASUREMENT}","traceEvents":["#)
+                let zero_ns = captures.origin().trace.identity().epoch_realtime_ns;
+                let rank =
+                    rank(captures).map(|rank| format!(r#""distributedInfo":{{"rank":{rank}}},"#));
+                format!(
+                    r#"{{"displayTimeUnit":"ns","measurement":"{MEASUREMENT}","baseTimeNanoseconds":{zero_ns},{}"traceEvents":["#,
+                    rank.unwrap_or_default()
+                )
             }
             Self::Array => "[".to_owned(),
         };
@@ -50,6 +58,7 @@ impl DocumentForm {
                 // The same members at the top level and inside `metadata`.
                 let facts = serde_json::to_string(&merged)?;
                 drop(merged);
+                let facts = printable_json(&facts);
                 let members = &facts.as_bytes()[1..facts.len() - 1];
                 let metadata = format!(r#","metadata":{{"measurement":"{MEASUREMENT}","#);
                 document.end(&[b"\n],", members, metadata.as_bytes(), members, b"}}\n"])
@@ -71,6 +80,16 @@ impl DocumentForm {
             }
         }
     }
+}
+
+/// The rank that all captures have, if they say one.
+fn rank(captures: &Captures) -> Option<u64> {
+    let mut ranks = captures.iter().map(|capture| {
+        let mut attributes = capture.trace.identity().attributes();
+        attributes.find_map(|(key, value)| (key == "rank").then(|| value.parse::<u64>().ok())?)
+    });
+    let first = ranks.next()??;
+    ranks.all(|rank| rank == Some(first)).then_some(first)
 }
 
 /// Names the capture's process. It is the document's first event if it is that of the first capture.

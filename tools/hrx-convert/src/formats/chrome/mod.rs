@@ -4,9 +4,9 @@
 //! captures. What these viewers require, and what therefore holds for every input:
 //! - The JSON is strictly valid, in raw UTF-8. Names are never empty. Control characters are escaped, except NUL, which is shown as ␀ (Perfetto
 //!   ends a name there). No string of an event ends in a backslash (Perfetto takes the quote after it for escaped). Integers above 2^53 are strings.
-//! - Times are microseconds since the capture's start, with exactly three decimals, made from integers. `displayTimeUnit` is "ns". Perfetto
-//!   reads them to the nanosecond up to 2^43 µs, 101.8 days, except on the 52nd day (2^42 µs to 2^52 ns), where a quarter of them come out a
-//!   nanosecond late. Up to twice 2^43 µs they are within a nanosecond, and the error doubles with every further doubling.
+//! - Times are microseconds since the capture's start, in decimals made from integers (see [`times`]). `displayTimeUnit` is "ns". Perfetto
+//!   reads them to the nanosecond up to 2^43 µs, 101.8 days. Up to twice that they are within a nanosecond, and the error doubles with every
+//!   further doubling.
 //! - The pid is the writer's. Tids are above 0 and below 2^32. Two regions of one tid are apart or properly nested (see [`crate::tracks::lanes`]).
 //! - A region that never completed is a `B` without an `E`, written last, with a mark at the last known moment, so that it has a length
 //!   in chrome://tracing and speedscope too. The marks of the capture itself have a track of their own.
@@ -20,6 +20,7 @@ mod json;
 mod metadata;
 mod size;
 mod slices;
+mod times;
 
 use std::io::{self, Write};
 
@@ -33,9 +34,11 @@ use self::instants::{MarkKind, push_mark};
 use self::json::push_name;
 use self::metadata::{DocumentForm, name_process, name_track, sort_index};
 use self::slices::Slices;
+use self::times::{PRECISION, imprecision};
 use crate::input::captures::{Capture, Captures};
 use crate::input::format::{FollowedFormat, Format};
 use crate::input::outcome::Outcome;
+use crate::output::console::say;
 use crate::text::names::Names;
 use crate::tracks::copy_rates::CopyRates;
 use crate::tracks::extras::Extras;
@@ -45,9 +48,8 @@ use crate::tracks::marks;
 use crate::tracks::names::track_name;
 use crate::tracks::tids::CAPTURE_TID;
 
-/// The latest time that is exact in a viewer: 2^42 µs, 50.9 days. A viewer reads microseconds as a double, which is less than half a nanosecond off up
-/// to 2^43 µs. But it then computes nanoseconds as a double, which resolves only halves up to 2^52 ns: a time 0.3 off becomes 0.5 off, and is rounded up.
-const EXACT_NS_MAX: u64 = (1 << 42) * 1_000;
+/// What makes a whole of a document after any of its events.
+pub const TAIL: &[u8] = b"\n]}\n";
 
 /// Writes captures as one document of Chrome's trace JSON.
 pub struct Chrome<Sink> {
@@ -72,7 +74,7 @@ struct ChromeProcess {
 impl ChromeProcess {
     fn new(capture: &Capture, captures: usize) -> Self {
         Self {
-            lanes: Lanes::new(EXACT_NS_MAX),
+            lanes: Lanes::new(PRECISION),
             copy_rates: CopyRates::new(captures),
             after_name: format!(r#"","pid":{},"tid":"#, capture.pid).into_bytes(),
             several_rings: capture.trace.identity().ring_count > 1,
@@ -94,19 +96,19 @@ impl ChromeProcess {
 }
 
 impl<Sink: Write> Chrome<Sink> {
-    /// A document that is read once it is complete.
+    /// A document that is read once it is complete, or whenever it ends in [`TAIL`].
     pub fn new(captures: &Captures, extras: Extras, sink: Sink) -> Self {
         Self::of_form(DocumentForm::Object, captures, extras, sink)
     }
 
-    /// A document that may be read before it is complete.
-    pub fn following(captures: &Captures, extras: Extras, sink: Sink) -> Self {
+    /// A document that may be read before it is complete, wherever it is cut.
+    pub fn without_tail(captures: &Captures, extras: Extras, sink: Sink) -> Self {
         Self::of_form(DocumentForm::Array, captures, extras, sink)
     }
 
     fn of_form(form: DocumentForm, captures: &Captures, extras: Extras, sink: Sink) -> Self {
         let mut document = JsonDocument::new(sink);
-        form.begin(&mut document);
+        form.begin(&mut document, captures);
         for capture in captures.iter() {
             name_process(&mut document, capture);
             if !extras.no_marks {
@@ -159,10 +161,20 @@ impl<Sink: Write> Chrome<Sink> {
             .collect();
         places.reverse();
         let chunk = &mut self.document.chunk;
-        let slices = self.processes[capture.index].slices(capture, self.extras);
+        let process = &self.processes[capture.index];
+        let slices = process.slices(capture, self.extras);
         for (region, place) in open.iter().zip(&places) {
             let last_ns = outcome.report.last_ns;
             slices.push_open(chunk, &mut self.names, region, place.tid, last_ns);
+            if !self.extras.no_flows {
+                let to = FlowEnd {
+                    start_ns: region.start_ns.min(SHOWN_NS_MAX),
+                    tid: place.tid,
+                };
+                let after_name = &process.after_name;
+                self.arrows
+                    .push(chunk, after_name, capture, region.correlation_id, to);
+            }
         }
         places.sort_by_key(|place| place.tid);
         places.dedup_by_key(|place| place.tid);
@@ -201,18 +213,13 @@ impl<Sink: Write> Format for Chrome<Sink> {
         }
         let chunk = &mut self.document.chunk;
         let times_ns = (start_ns, end_ns);
-        process.slices(capture, self.extras).push(
-            chunk,
-            &mut self.names,
-            event,
-            place.tid,
-            times_ns,
-        );
+        process
+            .slices(capture, self.extras)
+            .push(chunk, &mut self.names, event, place, times_ns);
         if !self.extras.no_flows {
             let to = FlowEnd {
                 start_ns,
                 tid: place.tid,
-                is_point: start_ns == end_ns,
             };
             let after_name = &process.after_name;
             self.arrows
@@ -241,6 +248,10 @@ impl<Sink: Write> Format for Chrome<Sink> {
             let samples = self.processes[capture.index].copy_rates.samples();
             push_counters(&mut self.document, capture.pid, samples)?;
             self.document.write_out_if_full()?;
+        }
+        let last_ns = outcomes.iter().map(Outcome::last_shown_ns).max();
+        if let Some(warning) = imprecision(last_ns.unwrap_or_default()) {
+            say(&warning);
         }
         self.form.end(&mut self.document, captures, outcomes)
     }
@@ -301,11 +312,28 @@ mod tests {
             true => json!(value.to_string()),
             false => json!(value),
         };
-        let microseconds = |ns: u64| -> Value {
-            let text = format!("{}.{:03}", ns / 1_000, ns % 1_000);
-            serde_json::from_str(&text).expect("a number")
+        let number = |text: String| -> Value { serde_json::from_str(&text).expect("a number") };
+        let moment = |ns: u64| match ns {
+            // Written early, or the trace processor rounds them up.
+            4_398_046_511_104_001..=4_503_599_627_370_496 => {
+                let hundredths = ns * 100 - 25;
+                number(format!(
+                    "{}.{:05}",
+                    hundredths / 100_000,
+                    hundredths % 100_000
+                ))
+            }
+            _ => number(format!("{}.{:03}", ns / 1_000, ns % 1_000)),
         };
-        let mut lanes = Lanes::new(EXACT_NS_MAX);
+        let duration = |ns: u64, ties: u8| match ns {
+            0 => number("0.0003".to_owned()),
+            1..=549_755_813_888_000 => {
+                let tenths = ns * 10 - [4, 2][usize::from(ties)];
+                number(format!("{}.{:04}", tenths / 10_000, tenths % 10_000))
+            }
+            _ => moment(ns),
+        };
+        let mut lanes = Lanes::new(PRECISION);
         trace
             .events()
             .map(|event| {
@@ -343,14 +371,15 @@ mod tests {
                 add(event.saturated, "saturated", json!(true));
                 add(cut, "start_ns", exact(event.start_ns));
                 add(cut, "duration_ns", exact(event.duration_ns));
+                let place = lanes.place(event.lane, start_ns, Some(end_ns));
                 let mut region = json!({
                     "ph": "X",
                     "cat": "hrx.host-observed",
                     "name": format!("{label} (host-observed){failed}"),
                     "pid": trace.identity().process_id,
-                    "tid": lanes.place(event.lane, start_ns, Some(end_ns)).tid,
-                    "ts": microseconds(start_ns),
-                    "dur": microseconds(end_ns - start_ns),
+                    "tid": place.tid,
+                    "ts": moment(start_ns),
+                    "dur": duration(end_ns - start_ns, place.ties),
                     "args": args,
                 });
                 if event.failed {
@@ -438,8 +467,14 @@ mod tests {
                 .collect()
         };
         let end = |id, tid, ts: f64| (json!(id), json!(tid), json!(ts));
-        assert_eq!(ends("s"), [end(1, 1, 1.0), end(2, 2, 2.0)]);
-        assert_eq!(ends("f"), [end(1, 2, 2.0), end(2, 3, 2.0)]);
+        assert_eq!(
+            ends("s"),
+            [end(1, 1, 1.0001), end(2, 2, 2.0001), end(3, 4, 1.5001)]
+        );
+        assert_eq!(
+            ends("f"),
+            [end(1, 2, 2.0001), end(2, 3, 2.0001), end(3, 5, 4.0001)]
+        );
     }
 
     /// The whole text of a small document, as a person sees it who opens the file.
@@ -473,25 +508,25 @@ mod tests {
         let (events, rest) = text.split_once("\n],").expect("an end of the events");
         assert_eq!(
             events,
-            r#"{"displayTimeUnit":"ns","measurement":"host-observed synchronized region latency; not device timestamps","traceEvents":[
+            r#"{"displayTimeUnit":"ns","measurement":"host-observed synchronized region latency; not device timestamps","baseTimeNanoseconds":1795996800123456789,"distributedInfo":{"rank":3},"traceEvents":[
 {"args":{"name":"pipeline rank=3 note=a \"b\" (host-observed)"},"name":"process_name","ph":"M","pid":4242},
 {"args":{"sort_index":0},"name":"process_sort_index","ph":"M","pid":4242},
 {"args":{"name":"capture (host-observed)"},"name":"thread_name","ph":"M","pid":4242,"tid":999999999},
 {"args":{"sort_index":0},"name":"thread_sort_index","ph":"M","pid":4242,"tid":999999999},
 {"args":{"name":"compute"},"name":"thread_name","ph":"M","pid":4242,"tid":2},
 {"args":{"sort_index":2048},"name":"thread_sort_index","ph":"M","pid":4242,"tid":2},
-{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed)","pid":4242,"tid":2,"ts":1.000,"dur":2.345,"args":{"lane":1,"copied_bytes":"1152921504606846976","failed":false,"correlation_id":7,"thread_id":99,"sequence":2}},
+{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed)","pid":4242,"tid":2,"ts":1.000,"dur":2.3446,"args":{"lane":1,"copied_bytes":"1152921504606846976","failed":false,"correlation_id":7,"thread_id":99,"sequence":2}},
 {"args":{"name":"compute (2)"},"name":"thread_name","ph":"M","pid":4242,"tid":1001000001},
 {"args":{"sort_index":2049},"name":"thread_sort_index","ph":"M","pid":4242,"tid":1001000001},
-{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed) [failed]","pid":4242,"tid":1001000001,"ts":2.000,"dur":4.000,"cname":"terrible","args":{"lane":1,"copied_bytes":0,"failed":true,"status":5,"thread_id":99,"sequence":3}},
+{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed) [failed]","pid":4242,"tid":1001000001,"ts":2.000,"dur":3.9996,"cname":"terrible","args":{"lane":1,"copied_bytes":0,"failed":true,"status":5,"thread_id":99,"sequence":3}},
 {"ph":"B","cat":"hrx.host-observed","name":"gemm (host-observed) [unfinished]","pid":4242,"tid":2,"ts":6.500,"args":{"copied_bytes":0,"correlation_id":8,"lane":1,"running_ns":0,"thread_id":99,"unfinished":true}},
-{"ph":"X","dur":0.000,"ts":6.500,"args":{},"cat":"hrx.capture.host-observed","name":"unfinished at the last known moment (host-observed)","pid":4242,"tid":2},
+{"ph":"X","dur":0.0004,"ts":6.5004,"args":{},"cat":"hrx.capture.host-observed","name":"unfinished at the last known moment (host-observed)","pid":4242,"tid":2},
 {"ph":"i","s":"t","ts":1.000,"args":{"overwritten":1},"cat":"hrx.capture.host-observed","name":"begin: 1 older event overwritten (host-observed)","pid":4242,"tid":999999999},
 {"ph":"i","s":"t","ts":6.500,"args":{"ending":"writer-died"},"cat":"hrx.capture.host-observed","name":"end: the writer died; this is the last moment known (host-observed)","pid":4242,"tid":999999999},
-{"ph":"C","ts":0.000,"args":{"GB/s":11523069409050.309},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
-{"ph":"C","ts":1.024,"args":{"GB/s":491650961452813.2},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
-{"ph":"C","ts":3.072,"args":{"GB/s":131074914527947.27},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
-{"ph":"C","ts":4.096,"args":{"GB/s":0.0},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242}"#
+{"ph":"C","ts":0.000,"args":{"B/s":115230694090503e8},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
+{"ph":"C","ts":1.024,"args":{"B/s":491650961452813e9},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
+{"ph":"C","ts":3.072,"args":{"B/s":131074914527947e9},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
+{"ph":"C","ts":4.096,"args":{"B/s":0},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242}"#
         );
         // The same facts at the top level and in `metadata`, every key once.
         let whole = parse(text.as_bytes());

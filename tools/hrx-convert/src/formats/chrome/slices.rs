@@ -4,10 +4,11 @@ use hrx_trace_reader::{Event, OpenRegion};
 use serde_json::json;
 
 use crate::figures::exact::Exact;
-use crate::formats::chrome::json::{push_exact, push_integer, push_json, push_microseconds};
+use crate::formats::chrome::json::{push_exact, push_integer, push_json};
+use crate::formats::chrome::times::{push_duration, push_ts};
 use crate::input::captures::Capture;
 use crate::text::names::Names;
-use crate::tracks::lanes::SHOWN_NS_MAX;
+use crate::tracks::lanes::{Place, SHOWN_NS_MAX};
 
 /// The slices of one capture.
 #[derive(Clone, Copy)]
@@ -29,7 +30,7 @@ impl Slices<'_> {
         line: &mut Vec<u8>,
         names: &mut Names,
         event: &Event,
-        tid: u32,
+        place: Place,
         (start_ns, end_ns): (u64, u64),
     ) {
         line.extend_from_slice(b",\n{\"ph\":\"X\",\"cat\":\"hrx.host-observed\",\"name\":\"");
@@ -38,11 +39,11 @@ impl Slices<'_> {
             line.extend_from_slice(b" [failed]");
         }
         line.extend_from_slice(self.after_name);
-        push_integer(line, u64::from(tid));
+        push_integer(line, u64::from(place.tid));
         line.extend_from_slice(b",\"ts\":");
-        push_microseconds(line, start_ns);
+        push_ts(line, start_ns);
         line.extend_from_slice(b",\"dur\":");
-        push_microseconds(line, end_ns - start_ns);
+        push_duration(line, end_ns - start_ns, place.ties);
         if event.failed && self.colours_failed {
             // chrome://tracing throws at a colour that it does not know.
             line.extend_from_slice(b",\"cname\":\"terrible\"");
@@ -99,7 +100,7 @@ impl Slices<'_> {
         line.extend_from_slice(self.after_name);
         push_integer(line, u64::from(tid));
         line.extend_from_slice(b",\"ts\":");
-        push_microseconds(line, region.start_ns.min(SHOWN_NS_MAX));
+        push_ts(line, region.start_ns.min(SHOWN_NS_MAX));
         line.extend_from_slice(b",\"args\":");
         let mut args = json!({
             "lane": region.lane,

@@ -1,13 +1,14 @@
 //! Columns of the packed timeline: one LEB128 varint for each region.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
+
+use crate::output::scratch::ScratchFile;
 
 /// A column that is being written, in an unnamed temporary file.
 pub struct Column {
     pub name: &'static str,
     pub bytes: usize,
-    file: BufWriter<File>,
+    file: BufWriter<ScratchFile>,
 }
 
 impl Column {
@@ -15,7 +16,7 @@ impl Column {
         Ok(Self {
             name,
             bytes: 0,
-            file: BufWriter::new(tempfile::tempfile()?),
+            file: BufWriter::new(ScratchFile::new()?),
         })
     }
 

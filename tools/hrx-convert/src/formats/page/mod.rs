@@ -18,7 +18,6 @@ mod region;
 mod rows;
 mod template;
 
-use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Seek, Write};
 
 use base64::prelude::BASE64_STANDARD;
@@ -40,6 +39,7 @@ use crate::formats::page::template::Template;
 use crate::input::captures::{Capture, Captures};
 use crate::input::format::Format;
 use crate::input::outcome::Outcome;
+use crate::output::scratch::ScratchFile;
 
 /// Regions on the timeline, at most.
 const REGIONS_MAX: usize = 1_500_000;
@@ -159,11 +159,11 @@ fn packed<'captures>(
     mut newest: Newest,
     open: &[TimelineRegion],
     captures: &'captures Captures,
-) -> io::Result<(TimelineLayout<'captures>, BufReader<File>)> {
+) -> io::Result<(TimelineLayout<'captures>, BufReader<ScratchFile>)> {
     let mut wanted = REGIONS_MAX;
     loop {
         let count = newest.keep(wanted)?;
-        let file = BufWriter::new(tempfile::tempfile()?);
+        let file = BufWriter::new(ScratchFile::new()?);
         let mut gzip = GzEncoder::new(file, Compression::default());
         let layout = pack(&newest, open, captures, &mut gzip)?;
         let mut file = gzip.finish()?.into_inner()?;

@@ -3,13 +3,12 @@
 //! They are in an unnamed temporary file, because together they would take a hundred MiB of memory. Whenever it holds twice as many as wanted,
 //! the older ones are dropped, and from then on every region that ended before the ones kept.
 
-use std::fs::File;
 use std::io;
 use std::mem;
-use std::os::unix::fs::FileExt;
 
 use crate::figures::spill::{Runs, Spillable};
 use crate::formats::page::region::{REGION_BYTES, TimelineRegion};
+use crate::output::scratch::ScratchFile;
 
 /// Regions that are in memory at a time.
 const BLOCK_REGIONS: usize = 1 << 15;
@@ -19,7 +18,7 @@ const BLOCK_REGIONS: usize = 1 << 15;
 pub struct Newest {
     wanted: usize,
     held: Vec<TimelineRegion>,
-    file: Option<File>,
+    file: Option<ScratchFile>,
     /// Regions in the file.
     filed: usize,
     /// Regions that ended earlier are not among the newest.
@@ -86,10 +85,10 @@ impl Newest {
         Ok(())
     }
 
-    fn file(&mut self) -> io::Result<&File> {
+    fn file(&mut self) -> io::Result<&ScratchFile> {
         Ok(match &mut self.file {
             Some(file) => file,
-            none => none.insert(tempfile::tempfile()?),
+            none => none.insert(ScratchFile::new()?),
         })
     }
 
@@ -156,7 +155,7 @@ impl Newest {
 }
 
 /// Writes regions into the file. `at` counts regions.
-fn put(file: &File, at: usize, regions: &[TimelineRegion]) -> io::Result<()> {
+fn put(file: &ScratchFile, at: usize, regions: &[TimelineRegion]) -> io::Result<()> {
     let mut bytes = Vec::with_capacity(regions.len() * REGION_BYTES);
     for region in regions {
         bytes.extend_from_slice(&region.to_bytes());

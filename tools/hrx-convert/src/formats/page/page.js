@@ -55,6 +55,7 @@ function showRates(timeline, rates) {
   canvas.style.height = `${rates.height + 2}px`;
   fitCanvas(canvas, timeline.width, rates.height, devicePixelRatio || 1);
   rates.draw(canvas.getContext('2d'), timeline);
+  byId('rates-text').textContent = rates.text(timeline);
 }
 
 async function main() {

@@ -4,7 +4,7 @@ const NANOSECONDS = [[1e3, 'µs'], [1e6, 'ms'], [1e9, 's'], [3600e9, 'h'], [8640
 const BYTES = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
 
 const grouped = (value) => String(value).replace(/\B(?=(\d{3})+$)/g, ',');
-const threeDigits = (amount) => amount < 99.95 ? amount.toFixed(amount < 9.995 ? 2 : 1) : grouped(amount.toFixed(0));
+const threeDigits = (amount) => amount < 999.5 ? amount.toFixed(amount < 9.995 ? 2 : amount < 99.95 ? 1 : 0) : grouped(Math.round(amount));
 const plural = (count, what) => `${grouped(count)} ${what}${Number(count) === 1 ? '' : 's'}`;
 
 /** A duration with three digits. */

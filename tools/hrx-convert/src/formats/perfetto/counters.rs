@@ -7,7 +7,7 @@ use crate::formats::perfetto::messages::{COUNTER, CounterDescriptor, TrackDescri
 use crate::formats::perfetto::packets::PacketStream;
 use crate::formats::perfetto::track_ids::{TrackIds, TrackOf, rank_of_rate};
 use crate::tracks::copy_rates::Sample;
-use crate::tracks::names::copy_rate_name;
+use crate::tracks::names::{COPY_RATE_UNIT, copy_rate_name};
 
 /// Writes the copy rates of one capture, lane by lane.
 pub fn write_counters<Sink: Write>(
@@ -23,9 +23,9 @@ pub fn write_counters<Sink: Write>(
             TrackDescriptor {
                 uuid: Some(uuid),
                 parent_uuid: Some(ids.uuid(TrackOf::Capture)),
-                name: Some(format!("{} GB/s", copy_rate_name(lane))),
+                name: Some(format!("{} {COPY_RATE_UNIT}", copy_rate_name(lane))),
                 counter: Some(CounterDescriptor {
-                    unit_name: Some("GB/s".to_owned()),
+                    unit_name: Some(COPY_RATE_UNIT.to_owned()),
                 }),
                 sibling_order_rank: Some(rank_of_rate(lane)),
                 ..TrackDescriptor::default()
@@ -38,7 +38,7 @@ pub fn write_counters<Sink: Write>(
                 TrackEvent {
                     r#type: Some(COUNTER),
                     track_uuid: Some(uuid),
-                    double_counter_value: Some(sample.gigabytes_per_second),
+                    double_counter_value: Some(sample.bytes_per_second),
                     ..TrackEvent::default()
                 },
             )?;

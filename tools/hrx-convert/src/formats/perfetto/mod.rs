@@ -40,7 +40,7 @@ use self::head::{HEAD_SEQUENCE, Head};
 use self::messages::TrackDescriptor;
 use self::packets::PacketStream;
 use self::sequence::{Sequence, SliceName};
-use self::slices::Slice;
+use self::slices::{OpenSlice, Slice};
 use self::track_ids::{TrackIds, TrackOf, rank_of_sub_lane};
 use crate::figures::metadata::Metadata;
 use crate::input::captures::{Capture, Captures};
@@ -50,12 +50,18 @@ use crate::text::names::shown;
 use crate::tracks::copy_rates::CopyRates;
 use crate::tracks::extras::Extras;
 use crate::tracks::flows::{FlowEnd, Flows};
-use crate::tracks::lanes::{Lanes, Place, SHOWN_NS_MAX};
+use crate::tracks::lanes::{Lanes, Place, Precision, SHOWN_NS_MAX};
 use crate::tracks::marks;
 use crate::tracks::names::track_name;
 
 /// Memory for the names that all sequences know, in words of 64 names.
 const KNOWN_WORDS_MAX: usize = 1 << 20;
+
+/// Whole nanoseconds are exact.
+const PRECISION: Precision = Precision {
+    exact_ns_max: SHOWN_NS_MAX,
+    ties_max: u8::MAX,
+};
 
 /// Writes captures as one trace of Perfetto's.
 pub struct Perfetto<Sink> {
@@ -85,7 +91,7 @@ impl PerfettoProcess {
     fn new(capture: &Capture, captures: usize) -> Self {
         Self {
             ids: TrackIds::new(capture),
-            lanes: Lanes::new(SHOWN_NS_MAX),
+            lanes: Lanes::new(PRECISION),
             copy_rates: CopyRates::new(captures),
             sequences: Vec::new(),
             several_rings: capture.trace.identity().ring_count > 1,
@@ -128,6 +134,17 @@ impl<Sink: Write> Perfetto<Sink> {
             self.begin_track(capture, lane, place.sub_lane)?;
         }
         Ok(place)
+    }
+
+    /// The id that ties the region to the others of its correlation id, if it has one.
+    #[inline]
+    fn flow_id(&mut self, capture: &Capture, correlation_id: u64, start_ns: u64) -> Option<u64> {
+        if self.extras.no_flows {
+            return None;
+        }
+        let end = FlowEnd { start_ns, tid: 0 };
+        let link = self.flows.link(capture, correlation_id, end)?;
+        Some(self.processes[capture.index].ids.flow(link.chain))
     }
 
     /// Begins the track's sequence and describes the track.
@@ -202,15 +219,28 @@ impl<Sink: Write> Perfetto<Sink> {
     /// Begins the regions that were still running, and marks the last moment shown on each of their tracks.
     fn open_regions(&mut self, capture: &Capture, outcome: &Outcome) -> io::Result<()> {
         let ids = self.processes[capture.index].ids;
+        // From the oldest to the newest.
+        let open = &outcome.report.open_regions;
+        let flow_ids: Vec<Option<u64>> = open
+            .iter()
+            .map(|region| {
+                let start_ns = region.start_ns.min(SHOWN_NS_MAX);
+                self.flow_id(capture, region.correlation_id, start_ns)
+            })
+            .collect();
         let mut tracks = BTreeSet::new();
         // The newest is placed first, so that those that began before it can go around it.
-        for region in outcome.report.open_regions.iter().rev() {
+        for (region, flow_id) in open.iter().zip(flow_ids).rev() {
             let start_ns = region.start_ns.min(SHOWN_NS_MAX);
             let place = self.place(capture, region.lane, start_ns, None)?;
-            let uuid = ids.uuid(TrackOf::Lane(region.lane, place.sub_lane));
-            let last_ns = outcome.report.last_ns;
-            slices::write_open(&mut self.packets, self.head, uuid, capture, region, last_ns)?;
-            tracks.insert(uuid);
+            let slice = OpenSlice {
+                region,
+                track_uuid: ids.uuid(TrackOf::Lane(region.lane, place.sub_lane)),
+                flow_id,
+                last_ns: outcome.report.last_ns,
+            };
+            slice.write(&mut self.packets, self.head, capture)?;
+            tracks.insert(slice.track_uuid);
         }
         let name = marks::unfinished(outcome);
         for uuid in tracks {
@@ -236,16 +266,7 @@ impl<Sink: Write> Format for Perfetto<Sink> {
         let end_ns = event.end_ns().min(SHOWN_NS_MAX);
         let place = self.place(capture, event.lane, start_ns, Some(end_ns))?;
         let name = self.name(capture, place.track, event.label_id, event.failed)?;
-        let link = match self.extras.no_flows {
-            true => None,
-            false => {
-                let end = FlowEnd {
-                    start_ns,
-                    ..FlowEnd::default()
-                };
-                self.flows.link(capture, event.correlation_id, end)
-            }
-        };
+        let flow_id = self.flow_id(capture, event.correlation_id, start_ns);
         let process = &mut self.processes[capture.index];
         if !self.extras.no_counters {
             let rates = &mut process.copy_rates;
@@ -256,7 +277,7 @@ impl<Sink: Write> Format for Perfetto<Sink> {
             name,
             start_ns: self.head.epoch_ns + start_ns,
             end_ns: self.head.epoch_ns + end_ns,
-            flow_id: link.map(|link| process.ids.flow(link.chain)),
+            flow_id,
             several_rings: process.several_rings,
         };
         let mut pen = self.packets.pen();
@@ -540,21 +561,21 @@ mod tests {
             (of(INSTANT), of(COUNTER), flows)
         };
         let all = Extras::default();
-        assert_eq!(count(all), (3, 2, 1));
+        assert_eq!(count(all), (3, 2, 2));
         // The mark on the unfinished region's track stays.
         assert_eq!(
             count(Extras {
                 no_marks: true,
                 ..all
             }),
-            (1, 2, 1)
+            (1, 2, 2)
         );
         assert_eq!(
             count(Extras {
                 no_counters: true,
                 ..all
             }),
-            (3, 0, 1)
+            (3, 0, 2)
         );
         assert_eq!(
             count(Extras {

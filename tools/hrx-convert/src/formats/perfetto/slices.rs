@@ -124,40 +124,51 @@ fn begin_packet(pen: &mut Pen, (timestamp, clock): (u64, Option<u32>)) -> Length
     packet
 }
 
-/// Begins a region that never ends. `last_ns`: the last known moment, up to which it has been running.
-pub fn write_open<Sink: Write>(
-    packets: &mut PacketStream<Sink>,
-    head: Head,
-    track_uuid: u64,
-    capture: &Capture,
-    region: &OpenRegion,
-    last_ns: u64,
-) -> io::Result<()> {
-    let arg = |arg: Arg, value: Value| annotation(arg.name(), &value);
-    let running_ns = last_ns.saturating_sub(region.start_ns);
-    let mut args = vec![
-        arg(Arg::CopiedBytes, region.copied_bytes.into()),
-        arg(Arg::Unfinished, true.into()),
-        arg(Arg::RunningNs, running_ns.into()),
-        arg(Arg::ThreadId, region.thread_id.into()),
-    ];
-    if region.correlation_id != 0 {
-        args.push(arg(Arg::CorrelationId, region.correlation_id.into()));
+/// A region that never ends.
+pub struct OpenSlice<'report> {
+    pub region: &'report OpenRegion,
+    pub track_uuid: u64,
+    pub flow_id: Option<u64>,
+    /// The last known moment, up to which it has been running.
+    pub last_ns: u64,
+}
+
+impl OpenSlice<'_> {
+    /// Writes its begin.
+    pub fn write<Sink: Write>(
+        &self,
+        packets: &mut PacketStream<Sink>,
+        head: Head,
+        capture: &Capture,
+    ) -> io::Result<()> {
+        let region = self.region;
+        let arg = |arg: Arg, value: Value| annotation(arg.name(), &value);
+        let running_ns = self.last_ns.saturating_sub(region.start_ns);
+        let mut args = vec![
+            arg(Arg::CopiedBytes, region.copied_bytes.into()),
+            arg(Arg::Unfinished, true.into()),
+            arg(Arg::RunningNs, running_ns.into()),
+            arg(Arg::ThreadId, region.thread_id.into()),
+        ];
+        if region.correlation_id != 0 {
+            args.push(arg(Arg::CorrelationId, region.correlation_id.into()));
+        }
+        if region.saturated {
+            args.push(arg(Arg::Saturated, true.into()));
+        }
+        let name = shown(capture, region.label_id);
+        head.event_at(
+            packets,
+            region.start_ns,
+            TrackEvent {
+                categories: vec![REGION_CATEGORY.to_owned()],
+                name: Some(format!("{name} (host-observed) [unfinished]")),
+                r#type: Some(SLICE_BEGIN),
+                track_uuid: Some(self.track_uuid),
+                debug_annotations: args,
+                flow_ids: self.flow_id.into_iter().collect(),
+                ..TrackEvent::default()
+            },
+        )
     }
-    if region.saturated {
-        args.push(arg(Arg::Saturated, true.into()));
-    }
-    let name = shown(capture, region.label_id);
-    head.event_at(
-        packets,
-        region.start_ns,
-        TrackEvent {
-            categories: vec![REGION_CATEGORY.to_owned()],
-            name: Some(format!("{name} (host-observed) [unfinished]")),
-            r#type: Some(SLICE_BEGIN),
-            track_uuid: Some(track_uuid),
-            debug_annotations: args,
-            ..TrackEvent::default()
-        },
-    )
 }
