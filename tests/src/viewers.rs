@@ -591,6 +591,7 @@ pub struct PageState {
     pub found: String,
     pub details: String,
     pub range: String,
+    pub bandwidth: String,
     pub hover: String,
     pub hints: Vec<String>,
     pub tables: Vec<Vec<Vec<String>>>,

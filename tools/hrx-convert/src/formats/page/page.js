@@ -22,7 +22,7 @@ function showDetails(regions, i, related) {
   const button = element('button', { type: 'button', id: 'copy-facts' }, 'Copy');
   button.addEventListener('click', () => copy([['label', label], ...fields].map(([name, text]) => `${name}: ${text}`).join('\n'), button));
   details.append(
-    element('div', { class: 'bar' }, element('div', { class: 'name' }, label), element('span', { class: 'push' }), button),
+    element('div', { class: 'bar' }, element('div', { class: 'name' }, label), button),
     element('dl', {}, ...fields.map(([name, text]) => element('div', {}, element('dt', {}, name), element('dd', {}, text)))));
   if (related.length > 1) {
     const first = Math.min(...related.map((other) => regions.start[other])), last = Math.max(...related.map((other) => regions.end[other]));
@@ -55,6 +55,7 @@ function showRates(timeline, rates) {
   canvas.style.height = `${rates.height + 2}px`;
   fitCanvas(canvas, timeline.width, rates.height, devicePixelRatio || 1);
   rates.draw(canvas.getContext('2d'), timeline);
+  byId('rates-text').textContent = rates.text(timeline);
 }
 
 async function main() {

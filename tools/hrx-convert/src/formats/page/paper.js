@@ -20,6 +20,7 @@ function drawPaper(timeline, rates) {
     const context = canvas(rates.height).getContext('2d');
     context.setTransform(PAPER_RATIO, 0, 0, PAPER_RATIO, 0, 0);
     rates.draw(context, timeline);
+    place.append(element('p', { class: 'quiet' }, rates.text(timeline)));
   }
   timeline.view = view;
 }

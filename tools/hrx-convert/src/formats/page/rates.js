@@ -56,7 +56,7 @@ class Rates {
     return pixels.map((bytes) => bytes * scale);
   }
 
-  /** Draws all bands, and remembers them for `at`. */
+  /** Draws all bands, and remembers them for `text` and `at`. */
   draw(context, timeline) {
     const { colour, gutter, width } = timeline;
     context.fillStyle = colour.back;
@@ -81,6 +81,12 @@ class Rates {
       context.fill();
       context.globalAlpha = 1;
     });
+  }
+
+  /** What was drawn last, in words. */
+  text(timeline) {
+    const most = this.shown.map((rates, index) => `${this.bands[index].name} at most ${bandwidth(rates.reduce((one, other) => Math.max(one, other), 0))} GB/s`);
+    return `Copy bandwidth over time: ${most.join(', ')}, by ${shortTime(Math.max(1, 1 / timeline.scale))}`;
   }
 
   /** What a point of the bands shows, in words. */
