@@ -51,7 +51,11 @@ const ACTS = {
   async wheel(tab, [dx, dy, keys = []]) {
     await tab.mouse.move(...await place(tab, 0.5, 40));
     for (const key of keys) await tab.keyboard.down(key);
+    // Playwright does not wait until the page has heard of it.
+    const heard = tab.evaluate(() => new Promise((done) => document.getElementById('canvas').addEventListener('wheel', () => done(), { once: true })));
+    await tab.evaluate(() => 0);
     await tab.mouse.wheel(dx, dy);
+    await heard;
     for (const key of keys) await tab.keyboard.up(key);
   },
   async open(tab, hash) {
@@ -75,7 +79,8 @@ async function place(tab, x, y) {
 }
 
 async function state(tab) {
-  await tab.waitForTimeout(NOTED_MS);
+  // By the page's own clock, after its next frame, so that a loaded machine does not matter.
+  await tab.evaluate((ms) => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, ms)))), NOTED_MS);
   const link = decodeURIComponent(new URL(tab.url()).hash);
   const moment = (name) => Number(link.match(new RegExp(`[#&]${name}=(-?[0-9.]+)`))?.[1]);
   const seen = await tab.evaluate(async () => {
