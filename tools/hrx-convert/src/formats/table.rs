@@ -12,8 +12,6 @@ use std::io::{self, BufWriter, Write};
 use hrx_trace_format::MEASUREMENT;
 use hrx_trace_reader::{Event, OpenRegion};
 use serde::Serialize;
-use serde_json::Serializer;
-use serde_json::ser::Formatter;
 
 use crate::figures::metadata::Metadata;
 use crate::input::captures::{Capture, Captures};
@@ -155,6 +153,8 @@ fn push_name(capture: &Capture, label_id: u32, cell: &mut Vec<u8>) {
 /// Writes one object a line: {"kind":"region", …} for each region, then {"kind":"account", …}.
 pub struct JsonLines<Sink: Write> {
     sink: BufWriter<Sink>,
+    /// The line that is being written.
+    line: Vec<u8>,
     labels: LabelCells,
 }
 
@@ -173,13 +173,17 @@ impl<Sink: Write> JsonLines<Sink> {
     pub fn new(sink: Sink) -> Self {
         Self {
             sink: BufWriter::with_capacity(BUFFER_BYTES, sink),
+            line: Vec::new(),
             labels: LabelCells::new(),
         }
     }
 
-    fn line(sink: &mut BufWriter<Sink>, line: &Line<'_>) -> io::Result<()> {
-        line.serialize(&mut Serializer::with_formatter(&mut *sink, PrintableJson))?;
-        sink.write_all(b"\n")
+    fn line(sink: &mut BufWriter<Sink>, buffer: &mut Vec<u8>, line: &Line<'_>) -> io::Result<()> {
+        buffer.clear();
+        serde_json::to_writer(&mut *buffer, line)?;
+        buffer.push(b'\n');
+        let text = str::from_utf8(buffer).map_err(io::Error::other)?;
+        sink.write_all(printable_json(text).as_bytes())
     }
 }
 
@@ -187,18 +191,18 @@ impl<Sink: Write> Format for JsonLines<Sink> {
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
         let label = self.labels.of(capture, event.label_id);
         let row = TableRow::completed(capture, event, &label);
-        Self::line(&mut self.sink, &Line::Region(&row))
+        Self::line(&mut self.sink, &mut self.line, &Line::Region(&row))
     }
 
     fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
         for row in TableRow::all_open(captures, outcomes) {
-            Self::line(&mut self.sink, &Line::Region(&row))?;
+            Self::line(&mut self.sink, &mut self.line, &Line::Region(&row))?;
         }
         let account = Line::Account {
             measurement: MEASUREMENT,
             facts: Metadata::new(captures, outcomes),
         };
-        Self::line(&mut self.sink, &account)?;
+        Self::line(&mut self.sink, &mut self.line, &account)?;
         self.flush()
     }
 }
@@ -206,20 +210,6 @@ impl<Sink: Write> Format for JsonLines<Sink> {
 impl<Sink: Write> FollowedFormat for JsonLines<Sink> {
     fn flush(&mut self) -> io::Result<()> {
         self.sink.flush()
-    }
-}
-
-/// Compact JSON that is safe to print.
-struct PrintableJson;
-
-impl Formatter for PrintableJson {
-    #[inline]
-    fn write_string_fragment<W: ?Sized + Write>(
-        &mut self,
-        writer: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        writer.write_all(printable_json(fragment).as_bytes())
     }
 }
 
