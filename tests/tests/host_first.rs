@@ -109,6 +109,15 @@ fn assert_no_trace(lines: &[String], path: &str, why: &str) {
 
 // --- Space, permission, names ------------------------------------------------------------------------------------------------
 
+/// Copies the program to `path`.
+///
+/// The bug: a test that started its own program at that moment inherited the copy, open for writing, and the kernel refused to run it (ETXTBSY, status 126). Found
+/// on a busy machine. So another process, which starts none, does the copying.
+fn copy_program(path: &Path) {
+    let copied = Command::new("cp").arg(HOST).arg(path).status().unwrap();
+    assert!(copied.success());
+}
+
 /// The lines printed by the program, which is the last command of `script`. The script starts in `$1`, an empty folder; `$HOST` is the program.
 #[track_caller]
 fn scripted(flags: &[&str], script: &str) -> Option<Vec<String>> {
@@ -116,7 +125,7 @@ fn scripted(flags: &[&str], script: &str) -> Option<Vec<String>> {
     // Users other than root need access to the folder and to the program.
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
     let program = folder.path().join("program");
-    fs::copy(HOST, &program).unwrap();
+    copy_program(&program);
     let place = folder.path().join("place");
     fs::create_dir(&place).unwrap();
     let script = format!(r#"cd "$1"; {script}"#);
@@ -700,7 +709,7 @@ fn the_oldest_finished_captures_are_removed_if_asked() {
     ));
     open.wait_for("paused");
     let other_program = folder.path().join("other");
-    fs::copy(HOST, &other_program).unwrap();
+    copy_program(&other_program);
     let theirs = file("theirs.hrxt");
     let mut command = Command::new(&other_program);
     command.args(words(&theirs, "create T 10 record 1 finish"));
@@ -948,6 +957,11 @@ fn a_program_that_outlives_the_writer_does_not_hold_the_lock() {
     let mut parent = Host::start(&mut host(&path, "create T 100 record 3 spawn-sleep pause"));
     let child = Pid::from_raw(parent.wait_for("child ").parse().unwrap());
     parent.wait_for("paused");
+    // The kernel lets the parent go on before it has closed the child's descriptors, and gives the child its name after that (execve(2)).
+    let name = format!("/proc/{child}/comm");
+    while fs::read_to_string(&name).unwrap() != "sleep\n" {
+        thread::sleep(Duration::from_millis(1));
+    }
     assert_eq!(report(&path).ending, Ending::Live);
     parent.kill();
     let _ = parent.wait();
