@@ -177,7 +177,10 @@ impl Expected {
         let begin = match overwritten {
             0 => "begin: nothing older was overwritten (host-observed)".to_owned(),
             1 => "begin: 1 older event overwritten (host-observed)".to_owned(),
-            count => format!("begin: {count} older events overwritten (host-observed)"),
+            count => {
+                assert!(count < 1_000, "thousands are grouped");
+                format!("begin: {count} older events overwritten (host-observed)")
+            }
         };
         let attributes: String = identity
             .attributes()

@@ -1037,3 +1037,70 @@ fn a_directory_with_an_extension_selects_no_format() {
         2
     );
 }
+
+/// The bug: a directory with a file whose creation was cut short, empty or all zeroes, was waited for for ever, although a live capture lay next to it.
+#[test]
+fn what_was_never_created_to_its_end_is_not_waited_for() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    let long_ago = std::time::SystemTime::now() - Duration::from_secs(60);
+    for (name, bytes) in [("empty.hrxt", 0), ("zeroes.hrxt", 1 << 20)] {
+        let file = File::create(path(name)).expect("a file");
+        file.set_len(bytes).expect("a size");
+        file.set_modified(long_ago).expect("an age");
+    }
+    let recorder = Recorder::create(path("live.hrxt"), 1_000).expect("a recorder");
+    record(&recorder, 3);
+    let mut child = command()
+        .args(["--follow", ".", "-o", "run.jsonl"])
+        .current_dir(&folder)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command");
+    wait_for(&folder, "run.jsonl", "compute", 3);
+    // One whose recorder lives is waited for, however old it is.
+    let creating = File::create(path("creating.hrxt")).expect("a file");
+    creating.set_modified(long_ago).expect("an age");
+    creating.lock().expect("the lock");
+    let mut other = command()
+        .args(["--follow", "creating.hrxt", "-o", "other.jsonl"])
+        .current_dir(&folder)
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the command");
+    sleep(Duration::from_millis(300));
+    assert!(other.try_wait().expect("a child").is_none());
+    other.kill().expect("kill");
+    other.wait().expect("its status");
+
+    recorder.finish();
+    assert!(child.try_wait().is_ok());
+    let output = child.wait_with_output().expect("the end");
+    assert_eq!(code(&output), 5);
+    let said = stderr(&output);
+    for text in [
+        "empty.hrxt",
+        "zeroes.hrxt",
+        "creation was cut short",
+        "3 events",
+    ] {
+        assert!(said.contains(text), "{text}: {said}");
+    }
+}
+
+/// The bug: the mark of a capture's beginning said "3950 older events", next to "1,234 rejected".
+#[test]
+fn marks_group_thousands() {
+    let folder = folder();
+    let mut capture = Capture::new(1);
+    for i in 0..3_951 {
+        capture.record(region(1, 1_000 * i, 900));
+    }
+    capture.write(folder.path(), "run.hrxt");
+    assert_eq!(code(&run(&folder, &["run.hrxt", "-o", "run.json"])), 0);
+    let document = parse(&read(&folder, "run.json"));
+    assert_eq!(
+        of_phase(&document, "i")[0]["name"],
+        "begin: 3,950 older events overwritten (host-observed)"
+    );
+}

@@ -51,7 +51,7 @@ fn set_meaning(signal: i32, handler: libc::sighandler_t) {
     unsafe { libc::signal(signal, handler) };
 }
 
-/// What whoever started hrx-run had set, of what hrx-run or Rust's runtime changes.
+/// What hrx-run inherited, of what it or Rust's runtime changes.
 #[derive(Clone, Copy, Debug)]
 pub struct Inherited {
     mask: SigSet,

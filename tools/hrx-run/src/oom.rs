@@ -48,9 +48,9 @@ pub struct OomWatch {
 pub enum Oom {
     /// They have not grown, or there are none.
     NotSeen,
-    /// So many processes of the program's cgroup were killed, as this file says.
+    /// How many processes of the program's cgroup were killed, and the file that says so.
     InCgroup { kills: u64, file: PathBuf },
-    /// So many of the machine, as this file says.
+    /// How many processes of the machine were killed, and the file that says so.
     OnMachine { kills: u64, file: PathBuf },
 }
 

@@ -32,7 +32,7 @@ pub fn look(program: &Program) -> io::Result<State> {
     Ok(signal.map_or(State::Running, State::Stopped))
 }
 
-/// Stops hrx-run until somebody continues it.
+/// Stops hrx-run until a signal continues it.
 pub fn stop_too(signal: i32) {
     stop_by(signal);
 }

@@ -15,6 +15,8 @@ use crate::output::console::say;
 
 /// Between two looks at a file.
 const PAUSE: Duration = Duration::from_millis(50);
+/// A recorder takes the lock right after it has created the file. Before that, no lock tells that it lives; and a look at the lock could be in its way.
+const UNLOCKED: Duration = Duration::from_secs(1);
 
 /// Waits until all files can be read, or until `stop` is set, and announces it on the standard error.
 pub fn wait_for(files: &[PathBuf], stop: &AtomicBool) {
@@ -34,7 +36,7 @@ pub fn wait_for(files: &[PathBuf], stop: &AtomicBool) {
     }
 }
 
-/// Whether the file is missing, or is a capture that is still being created: its magic is written last. A directory is still to come if it
+/// Whether the file is missing, or is a capture that a living recorder is still creating: its magic is written last. A directory is still to come if it
 /// contains no capture yet, or one that is still to come.
 fn is_to_come(file: &Path) -> bool {
     match fs::metadata(file) {
@@ -43,10 +45,18 @@ fn is_to_come(file: &Path) -> bool {
         Ok(there) if there.is_dir() => captures_in(file)
             .is_ok_and(|found| found.is_empty() || found.iter().any(|file| is_to_come(file))),
         Ok(there) if !there.is_file() => false,
-        Ok(_) => {
+        Ok(there) => {
             let mut magic = [0; 8];
             let read = File::open(file).and_then(|file| file.read_at(&mut magic, 0));
-            read.is_ok() && magic == [0; 8]
+            read.is_ok() && magic == [0; 8] && !is_abandoned(file, &there)
         }
     }
+}
+
+/// Whether the recorder that was creating the file is dead, so that nothing will ever come: its lock is free.
+fn is_abandoned(file: &Path, there: &fs::Metadata) -> bool {
+    let age = there.modified().ok().and_then(|at| at.elapsed().ok());
+    age.is_some_and(|age| age > UNLOCKED)
+        // Closing the file gives the lock back.
+        && File::open(file).is_ok_and(|file| file.try_lock_shared().is_ok())
 }

@@ -6,6 +6,7 @@ use crate::figures::exact::Exact;
 use crate::input::alignment::Alignment;
 use crate::input::captures::{Capture, Captures};
 use crate::input::outcome::Outcome;
+use crate::text::quantities::counted;
 use crate::text::words::{ending_text, left_out_text, losses_text};
 
 /// The name of the track that holds the marks.
@@ -34,8 +35,10 @@ pub fn of(captures: &Captures, capture: &Capture, outcome: &Outcome) -> Vec<Mark
     let overwritten = report.account.overwritten;
     let begin = match overwritten {
         0 => "begin: nothing older was overwritten (host-observed)".to_owned(),
-        1 => "begin: 1 older event overwritten (host-observed)".to_owned(),
-        _ => format!("begin: {overwritten} older events overwritten (host-observed)"),
+        _ => format!(
+            "begin: {} overwritten (host-observed)",
+            counted(overwritten, "older event")
+        ),
     };
     let mut marks = vec![Mark {
         at_ns: report.first_ns.unwrap_or(capture.shift_ns),

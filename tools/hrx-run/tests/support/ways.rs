@@ -36,7 +36,7 @@ impl Way {
     }
 }
 
-/// hrx-run, with an environment in which nobody traces yet.
+/// hrx-run, with an environment in which no folder for captures is set.
 pub fn hrx_run() -> Command {
     let mut command = with_default_signals(HRX_RUN);
     command.env_remove("HRX_TRACE_DIR");

@@ -13,6 +13,8 @@
 
 use std::ops::RangeInclusive;
 
+use indicatif::HumanCount;
+
 use crate::formats::chrome::json::push_integer;
 use crate::tracks::lanes::Precision;
 
@@ -31,8 +33,9 @@ pub fn imprecision(last_ns: u64) -> Option<String> {
     const DAY_NS: f64 = 86_400e9;
     let [exact, reached] = [EXACT_NS_MAX, last_ns].map(|ns| ns as f64 / DAY_NS);
     (last_ns > EXACT_NS_MAX).then(|| {
+        let reached = HumanCount(reached.round() as u64);
         format!(
-            "warning: the JSON reaches to day {reached:.0}, and its viewers tell every nanosecond apart up to day {exact:.1} only: -o x.pftrace is exact at any time"
+            "warning: the JSON reaches to day {reached}, and its viewers tell every nanosecond apart up to day {exact:.1} only: -o x.pftrace is exact at any time"
         )
     })
 }
