@@ -305,11 +305,21 @@ fn nothing_that_is_printed_drives_a_terminal() {
             );
         }
     };
+    // JSON for viewers is data, and holds names as they are, but for what JSON itself escapes: Perfetto's trace processor shows any other escape as it stands.
+    let label = format!("[{name}");
+    for arguments in [&["."][..], &[&hostile], &["--label", &label, &hostile]] {
+        let mut output = run(arguments, folder.path());
+        let json = stdout(&output);
+        assert!(
+            !json.contains(['\u{1b}', '\u{7}', '\r']),
+            "{arguments:?}: {json}"
+        );
+        output.stdout.clear();
+        is_safe(&output, &format!("{arguments:?}"));
+    }
     let bad = format!("--{HOSTILE}");
     for arguments in [
-        &["."][..],
-        &[&hostile],
-        &[&hostile, "-o", &hostile],
+        &[&hostile, "-o", &hostile][..],
         &[&hostile, "-o", &format!("{name}4.hrxt")],
         &[&hostile, "-o", &format!("no/{name}.json")],
         &[&hostile, "-o", "x.json"],
@@ -330,7 +340,6 @@ fn nothing_that_is_printed_drives_a_terminal() {
         &["--summary", &format!("{name}3.hrxt")],
         &["--diff", &hostile, &other],
         &["--diff", "--json", &hostile, &other],
-        &["--label", &format!("[{name}"), &hostile],
         &[&bad, &hostile],
         &["--format", &name, &hostile],
         &["--lane", &name, &hostile],

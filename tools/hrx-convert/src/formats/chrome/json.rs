@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use crate::figures::exact::Exact;
 use crate::input::captures::Capture;
-use crate::output::printable::printable_json;
 use crate::text::names::shown;
 
 /// A number that a double holds exactly, or a string.
@@ -26,18 +25,17 @@ pub fn push_integer(line: &mut Vec<u8>, value: u64) {
 
 /// A whole JSON value.
 pub fn push_json(line: &mut Vec<u8>, value: &Value) {
-    line.extend_from_slice(printable_json(&value.to_string()).as_bytes());
+    line.extend_from_slice(value.to_string().as_bytes());
 }
 
 /// The members of `object` and its closing brace, after members that were written by hand.
 pub fn push_members(line: &mut Vec<u8>, object: &Value) {
-    line.extend_from_slice(&printable_json(&object.to_string()).as_bytes()[1..]);
+    line.extend_from_slice(&object.to_string().as_bytes()[1..]);
 }
 
 /// A label's name as it stands between quotes, up to what a region appends to it.
 pub fn push_name(capture: &Capture, label_id: u32, line: &mut Vec<u8>) {
     let name = shown(capture, label_id);
     let quoted = Value::from(format!("{name} (host-observed)")).to_string();
-    let quoted = printable_json(&quoted);
     line.extend_from_slice(&quoted.as_bytes()[1..quoted.len() - 1]);
 }

@@ -11,7 +11,6 @@ use crate::formats::chrome::instants::{MarkKind, push_mark};
 use crate::formats::chrome::json::push_json;
 use crate::input::captures::{Capture, Captures};
 use crate::input::outcome::Outcome;
-use crate::output::printable::printable_json;
 use crate::tracks::tids::CAPTURE_TID;
 
 /// Tracks of a lane that have a sort index of their own. chrome://tracing sorts by it; Perfetto sorts by the tid.
@@ -58,7 +57,6 @@ impl DocumentForm {
                 // The same members at the top level and inside `metadata`.
                 let facts = serde_json::to_string(&merged)?;
                 drop(merged);
-                let facts = printable_json(&facts);
                 let members = &facts.as_bytes()[1..facts.len() - 1];
                 let metadata = format!(r#","metadata":{{"measurement":"{MEASUREMENT}","#);
                 document.end(&[b"\n],", members, metadata.as_bytes(), members, b"}}\n"])

@@ -154,7 +154,7 @@ mod tests {
         let warning = imprecision(1_795_996_800_123_456_789).expect("a warning");
         assert_eq!(
             warning,
-            "warning: the JSON reaches to day 20787, and its viewers tell every nanosecond apart up to day 6.4 only: -o x.pftrace is exact at any time"
+            "warning: the JSON reaches to day 20,787, and its viewers tell every nanosecond apart up to day 6.4 only: -o x.pftrace is exact at any time"
         );
     }
 
