@@ -1,42 +1,49 @@
 //! One rule for every self-verifying item: the CRC-32 of all its bytes, computed while its crc field holds the salt of its area.
 //!
-//! The salt is random for each capture, so blocks that an older capture left in the same place never verify; CRC-32 is linear and
-//! the salt is as wide as the checksum, so this is certain as long as the two salts differ, not merely likely. Each area of a
-//! file (open table, label table, every ring) has its own salt, so a block that was moved from one area to another does not verify either.
+//! The salt is random for each capture, so blocks that an older capture left in the same place never verify. This is certain as long as the two salts
+//! differ, not merely likely: CRC-32 is linear, and the salt is as wide as the checksum. Each area of a file (open table, name table, every ring, witness) has its
+//! own salt, so a block that was moved from one area to another does not verify either.
+
+#[cfg(target_arch = "x86_64")]
+use crate::folding::{Folding, Sum};
 
 /// The part of the file an item belongs to.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Area {
     /// The table of open regions.
     OpenTable,
-    /// The label table.
-    LabelTable,
-    /// Ring number `.0`.
+    /// The name table.
+    NameTable,
+    /// The ring with this index.
     Ring(u32),
+    /// The witness.
+    Witness,
 }
 
 impl Area {
-    /// The salt of this area: the capture's salt plus 1, 2, or 3 + ring, wrapping.
+    /// The salt of this area: the capture's salt plus 1, 2, 3 + ring, or 65536, wrapping.
     #[must_use]
     pub const fn salt(self, capture_salt: u32) -> u32 {
         let tag = match self {
             Area::OpenTable => 1,
-            Area::LabelTable => 2,
+            Area::NameTable => 2,
             Area::Ring(ring) => ring.wrapping_add(3),
+            Area::Witness => 1 << 16,
         };
         capture_salt.wrapping_add(tag)
     }
 }
 
-/// A CRC-32 (IEEE 802.3, reflected: the one of zlib, gzip, PNG and every standard library) whose set-up is paid once.
+/// The CRC-32 of zlib, gzip, PNG and every standard library (IEEE 802.3, reflected), with its setup paid once.
 ///
-/// `crc32fast::Hasher::new` looks up the processor's features each time; cloning a prepared one does not.
+/// `crc32fast::Hasher::new` looks up the processor's features each time; cloning a prepared hasher does not.
 #[derive(Clone, Debug)]
-// In this order: what a record needs lies first.
+// What a record needs lies first: the recorder places it on a cache line it loads anyway.
 #[repr(C)]
 pub struct Checksum {
     #[cfg(target_arch = "x86_64")]
-    folding: Option<crate::folding::Folding>,
+    folding: Option<Folding>,
     general: crc32fast::Hasher,
 }
 
@@ -47,13 +54,13 @@ impl Default for Checksum {
 }
 
 impl Checksum {
-    /// Prepares a checksum. Costs a feature detection.
+    /// Prepares a checksum. Costs one detection of the processor's features.
     #[must_use]
     pub fn new() -> Self {
         Self {
             general: crc32fast::Hasher::new(),
             #[cfg(target_arch = "x86_64")]
-            folding: crate::folding::Folding::detect(),
+            folding: Folding::detect(),
         }
     }
 
@@ -68,37 +75,43 @@ impl Checksum {
         hasher.finalize()
     }
 
-    /// The eight words of a record or an open record that verifies: `others` behind the sequence, with the checksum where their crc field lies, in the
-    /// upper half of the last. The sequence is made when no more than three multiplications are left to do.
+    /// The eight words of a record or of a line of an open slot with their checksum in its place, the upper half of the last word, whatever `words` holds there.
     #[inline]
     #[must_use]
-    pub fn seal(
-        &self,
-        salt: u32,
-        sequence: impl FnOnce() -> u64,
-        [b, c, d, e, f, g, h]: [u64; 7],
-    ) -> [u64; 8] {
-        const CRC_FIELD: u32 = 32;
-        let h = u64::from(h as u32);
-        let salted = [b, c, d, e, f, g, h | u64::from(salt) << CRC_FIELD];
-        let (sequence, crc32) = self.of_words(sequence, salted);
-        let sealed = h | u64::from(crc32) << CRC_FIELD;
-        [sequence, b, c, d, e, f, g, sealed]
+    pub fn seal(&self, salt: u32, words: [u64; 8]) -> [u64; 8] {
+        let [a, b, c, d, e, f, g, h] = words;
+        let crc32 = self.of_words([a, b, c, d, e, f, g, with_crc_field(h, salt)]);
+        [a, b, c, d, e, f, g, with_crc_field(h, crc32)]
     }
 
-    /// The first of eight words, and the CRC-32 of all.
-    #[inline]
-    fn of_words(&self, first: impl FnOnce() -> u64, others: [u64; 7]) -> (u64, u32) {
+    /// The first of two steps to the same: everything that does not need the first word, the sequence. [`Unsealed::seal`] does the rest, which is three
+    /// multiplications where the processor multiplies without carry.
+    #[inline(always)]
+    #[must_use]
+    pub fn unsealed(&self, salt: u32, others: [u64; 7]) -> Unsealed<'_> {
+        let [b, c, d, e, f, g, h] = others;
+        let salted = [b, c, d, e, f, g, with_crc_field(h, salt)];
         #[cfg(target_arch = "x86_64")]
         if let Some(folding) = &self.folding {
-            return folding.of(first, others);
+            let rest = Rest::Folded(folding.sum(salted));
+            return Unsealed { salted, rest };
         }
-        let first = first();
-        let [b, c, d, e, f, g, h] = others;
-        (first, self.of_words_in_memory(first, b, c, d, e, f, g, h))
+        let rest = Rest::General(self);
+        Unsealed { salted, rest }
     }
 
-    /// Out of line and by value, so that the words stay in registers where it is not called.
+    /// The CRC-32 of eight words.
+    #[inline]
+    fn of_words(&self, words: [u64; 8]) -> u32 {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(folding) = &self.folding {
+            return folding.crc32(words);
+        }
+        let [a, b, c, d, e, f, g, h] = words;
+        self.of_words_in_memory(a, b, c, d, e, f, g, h)
+    }
+
+    /// Out of line and by value, so that callers keep the words in registers on the way that does not call it.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
     fn of_words_in_memory(
@@ -116,12 +129,51 @@ impl Checksum {
     }
 }
 
+/// A record without its sequence: the other seven words, and as much of the checksum as they give. See [`Checksum::unsealed`].
+#[derive(Debug)]
+pub struct Unsealed<'a> {
+    /// The words after the sequence, with the salt in the crc field.
+    salted: [u64; 7],
+    rest: Rest<'a>,
+}
+
+/// What the checksum needs besides the sequence.
+#[derive(Debug)]
+enum Rest<'a> {
+    /// The sum over the other words.
+    #[cfg(target_arch = "x86_64")]
+    Folded(Sum),
+    /// Everything: the general CRC begins with the first word.
+    General(&'a Checksum),
+}
+
+impl Unsealed<'_> {
+    /// The eight words of the record whose sequence is `sequence`, with their checksum.
+    #[inline(always)]
+    #[must_use]
+    pub fn seal(self, sequence: u64) -> [u64; 8] {
+        let [b, c, d, e, f, g, h] = self.salted;
+        let crc32 = match self.rest {
+            #[cfg(target_arch = "x86_64")]
+            Rest::Folded(sum) => sum.crc32(sequence),
+            Rest::General(checksum) => checksum.of_words_in_memory(sequence, b, c, d, e, f, g, h),
+        };
+        [sequence, b, c, d, e, f, g, with_crc_field(h, crc32)]
+    }
+}
+
+/// The last word of a record with `crc_field` in its upper half, where the crc field lies.
+#[inline(always)]
+fn with_crc_field(last_word: u64, crc_field: u32) -> u64 {
+    u64::from(last_word as u32) | u64::from(crc_field) << 32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::RECORD_BYTES;
+    use crate::constants::RECORD_BYTES;
 
-    /// The textbook, bit by bit.
+    /// The textbook's CRC-32, bit by bit.
     fn naive(bytes: &[u8]) -> u32 {
         !bytes.iter().fold(!0u32, |crc, byte| {
             (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
@@ -139,33 +191,35 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn words_are_sealed_by_the_naive_one(words: [u64; 8], salt: u32) {
+        fn words_are_sealed_as_by_the_naive_crc(words: [u64; 8], salt: u32) {
             let [first, others @ ..] = words;
             let mut expected: [u8; RECORD_BYTES] = bytemuck::cast(words);
             expected[RECORD_BYTES - 4..].copy_from_slice(&salt.to_le_bytes());
             let crc32 = naive(&expected);
             expected[RECORD_BYTES - 4..].copy_from_slice(&crc32.to_le_bytes());
-            let checksum = Checksum::new();
-            let sealed: [u8; RECORD_BYTES] = bytemuck::cast(checksum.seal(salt, || first, others));
-            proptest::prop_assert_eq!(sealed, expected);
-            // The way of processors without the multiplication.
-            let [b, c, d, e, f, g, h] = others;
-            let salted = u64::from(h as u32) | u64::from(salt) << 32;
-            proptest::prop_assert_eq!(
-                checksum.of_words_in_memory(first, b, c, d, e, f, g, salted),
-                crc32
-            );
+            let without_folding = Checksum {
+                #[cfg(target_arch = "x86_64")]
+                folding: None,
+                ..Checksum::new()
+            };
+            for checksum in [Checksum::new(), without_folding] {
+                let at_once: [u8; RECORD_BYTES] = bytemuck::cast(checksum.seal(salt, words));
+                proptest::prop_assert_eq!(at_once, expected);
+                let in_two_steps: [u8; RECORD_BYTES] =
+                    bytemuck::cast(checksum.unsealed(salt, others).seal(first));
+                proptest::prop_assert_eq!(in_two_steps, expected);
+            }
         }
 
         #[test]
-        fn equals_the_naive_one(bytes in proptest::collection::vec(0u8.., 0..300)) {
+        fn equals_the_naive_crc(bytes in proptest::collection::vec(0u8.., 0..300)) {
             proptest::prop_assert_eq!(Checksum::new().of(&[&bytes]), naive(&bytes));
         }
     }
 
     #[test]
     fn areas_never_share_a_salt() {
-        let salts: Vec<u32> = [Area::OpenTable, Area::LabelTable]
+        let salts: Vec<u32> = [Area::OpenTable, Area::NameTable, Area::Witness]
             .into_iter()
             .chain((0..1024).map(Area::Ring))
             .map(|area| area.salt(u32::MAX - 5))

@@ -1,90 +1,52 @@
-//! One completed region: one cache line that says for itself whether it can be believed.
+//! One completed region: one cache line that verifies itself. Records of other kinds have the same shape.
 //!
-//! A reader believes a record only if its checksum holds, its sequence belongs to the slot it lies in, and the sequence lies in the
-//! window. Nothing else in the file must be right for a record to be believed.
+//! A reader believes a record only if its checksum holds, its sequence belongs to the slot it lies in, and the sequence lies in the ring's
+//! window, its last `capacity` tickets. Nothing else in the file has to be right.
 
+use crate::sealed::sealed;
 use bytemuck::{Pod, Zeroable};
-use core::mem::{align_of, offset_of, size_of};
 
-use crate::checksum::Checksum;
+pub use crate::constants::{
+    FLAG_ARGUMENTS, FLAG_CANCELLED, FLAG_FAILED, FLAG_SATURATED, FLAG_WAITING, KIND_REGION,
+    OPEN_SLOT_NONE, RECORD_BYTES, SEQUENCE_MAX,
+};
 
-/// Size of a record, of an open record and of a label block. Never straddles a cache line, a disk sector or a page.
-pub const RECORD_BYTES: usize = 64;
-
-/// The most tickets a ring can have given out: the sum of all rings still fits a u64, and ten million events a second reach it in 57 years.
-/// A larger number is damage.
-pub const SEQUENCE_MAX: u64 = u64::MAX / crate::header::RING_COUNT_MAX as u64;
-
-/// One completed region, as the host observed it.
+/// One completed region, as the host observed it: 64 bytes, a cache line.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub struct Record {
-    /// The record's ticket in its ring, from 1. 0: never written, or being written.
+    /// 1 + the record's ticket in its ring. 0: never written, or being written.
     pub sequence: u64,
     /// When the region began, in nanoseconds since the capture's start.
     pub start_ns: u64,
-    /// How long it took, in nanoseconds.
+    /// How long the region took, in nanoseconds.
     pub duration_ns: u64,
-    /// Bytes the region copied; 0 if it copied none.
+    /// How many bytes the region copied; 0: none.
     pub copied_bytes: u64,
     /// The caller's submission or graph id; 0: none.
     pub correlation_id: u64,
-    /// 0 upload, 1 compute, 2 download, 3 NPU, 4 host; other numbers are the caller's own.
+    /// 0 upload, 1 compute, 2 download, 3 NPU, 4 host; other numbers are the caller's own, or given out by name from 2^31 on.
     pub lane: u32,
-    /// Which label names it (see [`crate::label`]); 0: none, the region is called "native region".
+    /// The id of its label (see [`crate::name`]); 0: none, shown as [`UNLABELLED`](crate::UNLABELLED).
     pub label_id: u32,
-    /// The operating system's id of the thread that recorded it.
+    /// The operating system's id of the thread that recorded the region.
     pub thread_id: u32,
     /// The caller's error code; 0: none.
     pub status: u32,
-    /// [`FLAG_FAILED`] and [`FLAG_SATURATED`]. The other bits are unused: a writer clears them, a reader ignores them.
+    /// [`FLAG_FAILED`], [`FLAG_SATURATED`], [`FLAG_CANCELLED`], [`FLAG_ARGUMENTS`]. The other bits are unused: a writer clears them, a reader ignores them.
     pub flags: u8,
-    /// 1 + the slot of the open table that held this region while it ran; 0: it was recorded whole.
-    pub open_slot: u8,
-    /// [`KIND_REGION`]. Readers skip and count kinds they do not know.
-    pub kind: u16,
+    /// [`KIND_REGION`].
+    pub kind: u8,
+    /// 1 + the index of the open slot that held this region while it ran. 0: it was recorded in one call. [`OPEN_SLOT_NONE`]: it found the table full.
+    pub open_slot: u16,
     /// CRC-32 of all 64 bytes, computed while this field holds the salt of the ring ([`crate::Area::salt`]).
     pub crc32: u32,
 }
 
-/// The region failed.
-pub const FLAG_FAILED: u8 = 1;
-/// A value did not fit its field, and the largest that fits stands in its place.
-pub const FLAG_SATURATED: u8 = 2;
-
-/// A completed region.
-pub const KIND_REGION: u16 = 0;
-
-const _: () = {
-    assert!(size_of::<Record>() == RECORD_BYTES && align_of::<Record>() == 8);
-    assert!(offset_of!(Record, sequence) == 0);
-    assert!(offset_of!(Record, crc32) == 60);
-};
+sealed!(Record);
 
 impl Record {
-    /// The record with its checksum computed for the ring whose area salt is `salt`.
-    #[inline]
-    #[must_use]
-    pub fn sealed(self, checksum: &Checksum, salt: u32) -> Self {
-        let [sequence, others @ ..]: [u64; 8] = bytemuck::cast(self);
-        bytemuck::cast(checksum.seal(salt, || sequence, others))
-    }
-
-    /// Whether the checksum holds. Says nothing of the sequence.
-    #[inline]
-    #[must_use]
-    pub fn verifies(&self, checksum: &Checksum, salt: u32) -> bool {
-        self.sealed(checksum, salt).crc32 == self.crc32
-    }
-
-    /// The record as it lies in the file.
-    #[inline]
-    #[must_use]
-    pub fn from_bytes(bytes: [u8; RECORD_BYTES]) -> Self {
-        bytemuck::cast(bytes)
-    }
-
-    /// The moment it was complete, in nanoseconds since the capture's start; saturates.
+    /// When the region ended, in nanoseconds since the capture's start; saturates.
     #[inline]
     #[must_use]
     pub fn end_ns(&self) -> u64 {
@@ -104,6 +66,37 @@ impl Record {
     pub fn saturated(&self) -> bool {
         self.flags & FLAG_SATURATED != 0
     }
+
+    /// Whether [`FLAG_CANCELLED`] is set.
+    #[inline]
+    #[must_use]
+    pub fn cancelled(&self) -> bool {
+        self.flags & FLAG_CANCELLED != 0
+    }
+
+    /// Whether [`FLAG_ARGUMENTS`] is set.
+    #[inline]
+    #[must_use]
+    pub fn has_arguments(&self) -> bool {
+        self.flags & FLAG_ARGUMENTS != 0
+    }
+
+    /// The open slot that held it while it ran. None: it held none.
+    #[inline]
+    #[must_use]
+    pub fn slot(&self) -> Option<u32> {
+        slot_index(self.open_slot)
+    }
+}
+
+/// The open slot that an `open_slot` names. None: it names none.
+#[inline]
+#[must_use]
+pub(crate) fn slot_index(open_slot: u16) -> Option<u32> {
+    match open_slot {
+        OPEN_SLOT_NONE => None,
+        _ => u32::from(open_slot).checked_sub(1),
+    }
 }
 
 /// The slot that holds `sequence` in a ring of `capacity` records: (sequence - 1) mod capacity. None for sequence 0 or capacity 0.
@@ -116,7 +109,7 @@ pub fn slot_of(sequence: u64, capacity: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Area;
+    use crate::checksum::{Area, Checksum};
     use proptest::prelude::*;
 
     fn any_record() -> impl Strategy<Value = Record> {
@@ -159,8 +152,20 @@ mod tests {
     }
 
     #[test]
+    fn open_slots() {
+        let of = |open_slot| Record {
+            open_slot,
+            ..Record::zeroed()
+        };
+        assert_eq!(of(0).slot(), None);
+        assert_eq!(of(1).slot(), Some(0));
+        assert_eq!(of(u16::MAX - 1).slot(), Some(65_533));
+        assert_eq!(of(OPEN_SLOT_NONE).slot(), None);
+    }
+
+    #[test]
     fn zeroes_are_no_record_of_sequence_zero() {
-        // A hole in the file reads as zeroes; it must be told from a record by its sequence, whatever the salt.
+        // A hole in the file reads as zeroes. Its sequence tells it from a record, whatever the salt.
         assert_eq!(Record::zeroed().sequence, 0);
         assert_eq!(slot_of(Record::zeroed().sequence, 8), None);
     }
