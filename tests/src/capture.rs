@@ -1,4 +1,4 @@
-//! Captures for tests, laid down with the format's own structs: what a recorder would have left, and what it never would.
+//! Captures for tests, written with the format's own structs: files that a recorder would leave, and files that it never would.
 
 use std::path::{Path, PathBuf};
 
@@ -10,13 +10,13 @@ use hrx_trace_format::{Area, Checksum, Counters, Geometry, Identity, OpenRecord,
 
 const SALT: u32 = 0x5EED_5A17;
 
-/// A capture in the making.
+/// A capture under construction.
 #[derive(Clone, Debug)]
 pub struct Capture {
     checksum: Checksum,
-    /// Sealed when the bytes are made; the places of everything follow from it.
+    /// Sealed by [`Self::bytes`]. It decides where everything else lies.
     pub identity: Identity,
-    /// As a recorder would have left them.
+    /// The live counters, as a recorder would have left them.
     pub counters: Counters,
     claimed: Vec<u64>,
     label_blocks: u32,
@@ -24,12 +24,12 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// One ring, recorded by process 4242, `pipeline` on `bench`; the writer died.
+    /// One ring, recorded by process 4242, program `pipeline` on host `bench`; the writer died.
     pub fn new(capacity: u64) -> Self {
         Self::with(Geometry::new(capacity))
     }
 
-    /// The same with rings and a label table as asked for.
+    /// The same, with the rings and label table of `geometry`.
     pub fn with(geometry: Geometry) -> Self {
         let mut identity = geometry.layout().expect("a possible geometry");
         identity.salt = SALT;
@@ -54,21 +54,21 @@ impl Capture {
         }
     }
 
-    /// The writer finished it.
+    /// Marks the capture as finished.
     pub fn finished(mut self, at_ns: u64) -> Self {
         self.counters.state = STATE_FINISHED;
         self.counters.finished_ns = at_ns;
         self
     }
 
-    /// `lines` as the format wants them: "key=value\n" each.
+    /// Sets the attributes. `lines` is in the format's form: "key=value\n" for each.
     pub fn attributes(mut self, lines: &str) -> Self {
         self.identity.attributes[..lines.len()].copy_from_slice(lines.as_bytes());
         self.identity.attributes_bytes = lines.len() as u32;
         self
     }
 
-    /// Interns a label and gives its id.
+    /// Interns a label and returns its id.
     pub fn label(&mut self, text: &str) -> u32 {
         let label_id = self.label_blocks + 1;
         let blocks = label::blocks_of(text.len());
@@ -86,7 +86,7 @@ impl Capture {
         self.record_in(0, record)
     }
 
-    /// Records in the ring that is named.
+    /// Records in `ring`.
     pub fn record_in(&mut self, ring: u32, mut record: Record) -> &mut Self {
         let claimed = &mut self.claimed[ring as usize];
         *claimed += 1;
@@ -98,18 +98,18 @@ impl Capture {
         self
     }
 
-    /// Takes a ticket and dies.
+    /// Takes a ticket and writes no record, as a writer that died there.
     pub fn tear(&mut self) -> &mut Self {
         self.tear_in(0)
     }
 
-    /// The same in the ring that is named.
+    /// The same in `ring`.
     pub fn tear_in(&mut self, ring: u32) -> &mut Self {
         self.claimed[ring as usize] += 1;
         self
     }
 
-    /// A region that runs, in that slot of the open table.
+    /// Puts a running region into `slot` of the open table.
     pub fn open(&mut self, slot: u32, mut open: OpenRecord) -> &mut Self {
         open.sequence = sequence_of(open.start_ns);
         open.open_slot = slot as u8 + 1;
@@ -121,13 +121,13 @@ impl Capture {
         self
     }
 
-    /// Flips a bit at an offset of the file, which must not be in the header: that is laid down last.
+    /// Flips a bit at a file offset. Not in the header: [`Self::bytes`] writes that last, over any damage.
     pub fn damage(&mut self, offset: u64) -> &mut Self {
         self.bytes[offset as usize] ^= 1;
         self
     }
 
-    /// The file.
+    /// The bytes of the file.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         let identity = self.identity.sealed(&self.checksum);
@@ -142,7 +142,7 @@ impl Capture {
         bytes
     }
 
-    /// Writes the file `name` into `folder`.
+    /// Writes the capture to the file `name` in `folder`.
     pub fn write(&self, folder: &Path, name: &str) -> PathBuf {
         let path = folder.join(name);
         std::fs::write(&path, self.bytes()).expect("a file");
@@ -150,7 +150,7 @@ impl Capture {
     }
 }
 
-/// A region on a lane.
+/// A completed region on a lane.
 pub fn region(lane: u32, start_ns: u64, duration_ns: u64) -> Record {
     Record {
         lane,
@@ -161,7 +161,7 @@ pub fn region(lane: u32, start_ns: u64, duration_ns: u64) -> Record {
     }
 }
 
-/// A region that runs.
+/// A running region on a lane.
 pub fn running(lane: u32, start_ns: u64) -> OpenRecord {
     OpenRecord {
         lane,

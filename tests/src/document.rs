@@ -1,6 +1,6 @@
-//! What a reader makes of a file, in the form that `spec/decode.py` prints.
+//! What a reader finds in a file, in the form that `spec/decode.py` prints.
 //!
-//! The vectors' expectations, decode.py's output and the Rust reader's findings are all brought into this form and compared.
+//! The vectors' expectations, decode.py's output and the Rust reader's findings are all compared in this form.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Serializer;
 use serde_json::ser::PrettyFormatter;
 
-/// Everything that FORMAT.md has a reader say of a file.
+/// Everything that FORMAT.md requires a reader to report about a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "the names are those of FORMAT.md")]
@@ -26,7 +26,7 @@ pub struct Document {
     pub epoch_realtime_ns: u64,
     pub epoch_boottime_ns: u64,
     pub capacity: u64,
-    /// "finished" or "not-finished": whether the writer still runs is no property of the bytes.
+    /// "finished" or "not-finished". Whether the writer still runs cannot be told from the bytes.
     pub ending: String,
     pub account: Tickets,
     pub rings: Vec<Tickets>,
@@ -36,15 +36,15 @@ pub struct Document {
     pub open_torn: u64,
     pub last_ns: u64,
     pub complete_since_ns: u64,
-    /// The labels that events and open regions name; None: unreadable.
+    /// The labels that events and open regions refer to; None: unreadable.
     pub labels: BTreeMap<u32, Option<String>>,
     pub events: Vec<Event>,
     pub open_regions: Vec<OpenRegion>,
-    /// Where the damage lies.
+    /// File offsets of the damage.
     pub damages: Vec<u64>,
 }
 
-/// What became of tickets.
+/// What became of the tickets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "the names are those of FORMAT.md")]
@@ -91,7 +91,7 @@ pub struct OpenRegion {
 }
 
 impl Document {
-    /// What is said of a file in which nothing was recorded.
+    /// The report on a file in which nothing was recorded.
     #[must_use]
     pub fn of(identity: &Identity) -> Self {
         Self {
@@ -128,10 +128,10 @@ impl Document {
 }
 
 impl Document {
-    /// The very text that decode.py prints.
+    /// Exactly the text that decode.py prints.
     ///
     /// # Panics
-    /// Never: nothing in a document is beyond JSON.
+    /// Never: JSON can express every document.
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut text = Vec::new();
@@ -144,7 +144,7 @@ impl Document {
 }
 
 impl Event {
-    /// What is said of `record` in ring `ring`.
+    /// The report on `record` in ring `ring`.
     #[must_use]
     pub fn of(ring: u32, record: &Record) -> Self {
         Self {
@@ -165,7 +165,7 @@ impl Event {
 }
 
 impl OpenRegion {
-    /// What is said of `open` in slot `slot`.
+    /// The report on `open` in slot `slot`.
     #[must_use]
     pub fn of(slot: u32, open: &OpenRecord) -> Self {
         Self {
@@ -181,7 +181,7 @@ impl OpenRegion {
     }
 }
 
-/// Two digits a byte.
+/// Lower-case hexadecimal, two digits a byte.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -1,7 +1,7 @@
-//! A small capture by the real recorder, kept byte for byte after each of its steps, and the truth about it: whatever a reader makes of any
-//! image of the file, each event, open region and name that it hands out must be one that was written, in every field.
+//! A small capture by the real recorder, its file kept byte for byte after each step, and the truth about it: every event, open region and name
+//! that a reader returns from any image of the file must have been written, in every field.
 //!
-//! The truth is what the undamaged file says after each step, checked there against what was asked of the recorder.
+//! The truth is what the undamaged file says after each step, checked against the calls that were made.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
@@ -13,14 +13,14 @@ use fastrand::Rng;
 use hrx_trace::{Label, Options, Recorder, Region};
 use hrx_trace_reader::{Ending, Event, OpenRegion, Report, Trace};
 
-/// What a capture is made of.
+/// The size of a capture.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Records in each ring.
     pub capacity: u64,
-    /// Rings.
+    /// Number of rings.
     pub rings: u32,
-    /// Room for labels.
+    /// Size of the label table.
     pub label_bytes: u64,
 }
 
@@ -31,20 +31,20 @@ pub enum Step {
     Record,
     /// A region begins.
     Begin,
-    /// The region that has run for longest ends, if there is one.
+    /// The longest-running region ends, if any runs.
     EndOldest,
-    /// The region that began last ends, if there is one.
+    /// The region that began last ends, if any runs.
     EndNewest,
-    /// A new name; later events may use it.
+    /// A new name, which later events may use.
     Label,
     /// Everything so far is forced to the disk.
     Sync,
-    /// The end of the capture.
+    /// The capture ends.
     Finish,
 }
 
 impl Step {
-    /// `count` steps as a program would make them, but for its end.
+    /// `count` steps of a typical program, without its `Finish`.
     pub fn random(rng: &mut Rng, count: usize) -> Vec<Self> {
         let any = |_| match rng.u32(..100) {
             0..55 => Self::Record,
@@ -61,11 +61,11 @@ impl Step {
 /// The file as it was after a step.
 #[derive(Clone, Debug)]
 pub struct Version {
-    /// The step; None: the creation.
+    /// The step; None: creation.
     pub step: Option<Step>,
     /// The whole file.
     pub bytes: Vec<u8>,
-    /// Tickets that each ring had given out.
+    /// The number of tickets that each ring had given out.
     pub claimed: Vec<u64>,
     /// The regions that were running.
     pub open: Vec<OpenRegion>,
@@ -76,7 +76,7 @@ pub struct Version {
 /// A capture, and the truth about it.
 #[derive(Debug)]
 pub struct Capture {
-    /// The file after each step; the first is that of the creation.
+    /// The file after creation and after each step.
     pub versions: Vec<Version>,
     capture_id: [u8; 16],
     /// By ring and ticket.
@@ -86,19 +86,19 @@ pub struct Capture {
     names: BTreeMap<u32, String>,
 }
 
-/// What a reader says of an image.
+/// What a reader reports about an image.
 #[derive(Debug)]
-pub struct Said {
+pub struct Reading {
     /// The events, in the reader's order.
     pub events: Vec<Event>,
-    /// Everything else.
+    /// Everything else that it reports.
     pub report: Report,
 }
 
-impl Said {
+impl Reading {
     /// Reads all of `trace`.
     #[must_use]
-    pub fn by(trace: &Trace) -> Self {
+    pub fn of(trace: &Trace) -> Self {
         let mut events = trace.events();
         Self {
             events: events.by_ref().collect(),
@@ -108,10 +108,10 @@ impl Said {
 }
 
 impl Shape {
-    /// Makes the calls `steps`, each on a thread of its own, so that all rings get their share.
+    /// Makes the calls `steps`, each on a new thread, so that all rings are used.
     ///
     /// # Panics
-    /// If the recorder or the reader get the undamaged file wrong.
+    /// If the recorder or the reader gets the undamaged file wrong.
     #[must_use]
     pub fn record(self, steps: &[Step]) -> Capture {
         let folder = tempfile::tempdir().expect("a folder");
@@ -143,7 +143,7 @@ impl Shape {
             });
             capture.keep(&path, Some(*step), &mut calls);
         }
-        // What still runs stays so: the file is as a kill leaves it.
+        // Regions still running never end: the file stays as a kill would leave it.
         for (_, region) in calls.running {
             std::mem::forget(region);
         }
@@ -151,16 +151,16 @@ impl Shape {
     }
 }
 
-/// The calls so far. Call number n says what follows from n, so that no two events are alike.
+/// The calls so far. Every field of call n's event follows from n, so no two events are alike.
 struct Calls<'recorder> {
     recorder: &'recorder Recorder,
     epoch: Instant,
-    /// `epoch` in the file's time, once an event has told.
+    /// `epoch` in the file's time, known from the first recorded event on.
     epoch_ns: Option<u64>,
-    /// By call: how many names there were.
+    /// By call: how many names existed.
     names: Vec<usize>,
     labels: Vec<Label>,
-    /// From the one that has run for longest, with their numbers.
+    /// Running regions with the numbers of their calls, longest-running first.
     running: VecDeque<(usize, Region<'recorder>)>,
 }
 
@@ -202,13 +202,13 @@ impl Calls<'_> {
             .failed(mixed.is_multiple_of(3))
     }
 
-    /// Which name the event of a call has: any of those there were, or none.
+    /// The name of a call's event: one of those that existed, or none.
     fn name_of(&self, number: usize) -> Option<usize> {
         (mix(number) as usize % (self.names[number] + 1)).checked_sub(1)
     }
 
-    /// That the file says what was asked for.
-    fn assert_said(&mut self, trace: &Trace, event: &Event) {
+    /// Asserts that `event` has the fields that its call asked for.
+    fn assert_recorded(&mut self, trace: &Trace, event: &Event) {
         let number = event.correlation_id as usize;
         let mixed = mix(number);
         assert_eq!(u64::from(event.lane), mixed % 7);
@@ -233,12 +233,12 @@ fn finish(region: Option<(usize, Region)>) {
     }
 }
 
-/// As long as call `number` says it took. No region of a test takes as long.
+/// The duration that call `number` states. No real region of a test takes that long.
 fn duration(number: usize) -> Duration {
     Duration::from_nanos((1 << 44) + (mix(number) >> 20))
 }
 
-/// Of one, two or three blocks of the table.
+/// A name that takes one, two or three blocks of the label table.
 fn name(index: usize) -> String {
     format!("kernel {index} {}", "x".repeat(index % 3 * 60))
 }
@@ -252,11 +252,11 @@ fn mix(number: usize) -> u64 {
 }
 
 impl Capture {
-    /// Takes the file as it is, and what it says into the truth.
+    /// Keeps the file as it is, and adds what it says to the truth.
     fn keep(&mut self, path: &Path, step: Option<Step>, calls: &mut Calls) {
         let bytes = fs::read(path).expect("the file is read");
         let trace = Trace::from_bytes(bytes.clone()).expect("an undamaged file is a trace");
-        let Said { events, report } = Said::by(&trace);
+        let Reading { events, report } = Reading::of(&trace);
         self.capture_id = trace.identity().capture_id;
         for event in events {
             self.note_name(&trace, event.label_id);
@@ -264,7 +264,7 @@ impl Capture {
                 .events
                 .entry((event.ring, event.sequence))
                 .or_insert_with(|| {
-                    calls.assert_said(&trace, &event);
+                    calls.assert_recorded(&trace, &event);
                     event
                 });
             assert_eq!(*known, event, "an event changed");
@@ -303,53 +303,56 @@ impl Capture {
         assert_eq!(*known, name, "a name changed");
     }
 
-    /// The file as it is after the last step.
+    /// The file after the last step.
     ///
     /// # Panics
-    /// Never: the creation makes the first version.
+    /// Never: creation makes the first version.
     #[must_use]
     pub fn last(&self) -> &Version {
-        self.versions.last().expect("the creation's version")
+        self.versions.last().expect("creation makes a version")
     }
 
-    /// Whether `trace` says that it is of this capture.
+    /// Whether `trace` carries this capture's id.
     #[must_use]
     pub fn is_named_by(&self, trace: &Trace) -> bool {
         trace.identity().capture_id == self.capture_id
     }
 
-    /// Reads all of `trace`, an image of this capture's file: everything that it hands out was written, and its account balances.
+    /// Reads all of `trace`, an image of this capture's file, and asserts that everything it returns was written and that its account balances.
     ///
     /// # Panics
-    /// If not.
+    /// If either is not so.
     #[must_use]
     #[track_caller]
-    pub fn assert_true(&self, trace: &Trace) -> Said {
-        let said = Said::by(trace);
+    pub fn assert_true(&self, trace: &Trace) -> Reading {
+        let reading = Reading::of(trace);
         let mut last = vec![0; trace.identity().ring_count as usize];
-        for event in &said.events {
+        for event in &reading.events {
             let written = self.events.get(&(event.ring, event.sequence));
             assert_eq!(written, Some(event), "an event that was never written");
             let last = &mut last[event.ring as usize];
             assert!(
                 event.sequence > *last,
-                "an event twice, or out of order: {event:?}"
+                "an event returned twice or out of order: {event:?}"
             );
             *last = event.sequence;
             self.assert_name(trace, event.label_id);
         }
-        for open in &said.report.open_regions {
+        for open in &reading.report.open_regions {
             assert!(
                 self.open.contains(open),
                 "a region that never began: {open:?}"
             );
             self.assert_name(trace, open.label_id);
         }
-        for account in said.report.rings.iter().chain([&said.report.account]) {
+        for account in reading.report.rings.iter().chain([&reading.report.account]) {
             assert!(account.balances(), "{account:?}");
         }
-        assert_eq!(said.report.account.recovered, said.events.len() as u64);
-        said
+        assert_eq!(
+            reading.report.account.recovered,
+            reading.events.len() as u64
+        );
+        reading
     }
 
     #[track_caller]

@@ -1,4 +1,4 @@
-//! Drives the program `host`, here or in namespaces of its own: where disks are full, process ids begin at 1, and what is mounted is gone with the program.
+//! Drives the program `host`, directly or in its own namespaces, where disks can be full, process ids begin at 1, and mounts vanish with the program.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
@@ -6,12 +6,14 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::LazyLock;
 
-/// The program runs.
+use super::skip::skip;
+
+/// The running program.
 #[derive(Debug)]
 pub struct Host {
     child: Child,
-    said: BufReader<ChildStdout>,
-    /// What it has said so far, line by line.
+    output: BufReader<ChildStdout>,
+    /// The lines it has printed so far.
     pub lines: Vec<String>,
 }
 
@@ -27,32 +29,32 @@ impl Host {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        let said = BufReader::new(child.stdout.take().expect("a pipe"));
+        let output = BufReader::new(child.stdout.take().expect("a pipe"));
         Self {
             child,
-            said,
+            output,
             lines: Vec::new(),
         }
     }
 
-    /// Its process id, as we see it. In a PID namespace: that of `unshare`.
+    /// Its process id as seen from here. In a PID namespace: that of `unshare`.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits until it says a line that begins with `start`; the rest of that line.
+    /// Waits for a line that begins with `start`, and returns the rest of that line.
     ///
     /// # Panics
-    /// If it ends without.
+    /// If the program ends first.
     #[track_caller]
     pub fn wait_for(&mut self, start: &str) -> String {
         loop {
             let mut line = String::new();
-            let length = self.said.read_line(&mut line).expect("text");
+            let length = self.output.read_line(&mut line).expect("text");
             assert!(
                 length > 0,
-                "it ended before it said {start:?}: {:?}",
+                "it ended before it printed {start:?}: {:?}",
                 self.lines
             );
             let line = line.trim_end().to_owned();
@@ -64,10 +66,10 @@ impl Host {
         }
     }
 
-    /// Lets it go on after a `pause`.
+    /// Lets it continue after a `pause`.
     ///
     /// # Panics
-    /// If it is gone.
+    /// If it has ended.
     pub fn go_on(&mut self) {
         let stdin = self.child.stdin.as_mut().expect("a pipe");
         stdin.write_all(b"\n").expect("it waits");
@@ -76,27 +78,27 @@ impl Host {
     /// Kills it.
     ///
     /// # Panics
-    /// Never, while the process is a child of ours.
+    /// Never: the process is our child.
     pub fn kill(&mut self) {
         self.child.kill().expect("our child");
     }
 
-    /// Waits for its end, and not for that of its children.
+    /// Waits for it to end, but not for its children.
     ///
     /// # Panics
-    /// Never, while the process is a child of ours.
+    /// Never: the process is our child.
     pub fn wait(&mut self) -> ExitStatus {
         self.child.wait().expect("our child")
     }
 
-    /// Waits until it has come to its end and exited with 0: what it said.
+    /// Waits for it to print "done" and exit with 0; returns the lines before that.
     ///
     /// # Panics
-    /// If it did anything else.
+    /// If it ends in any other way.
     #[must_use]
     #[track_caller]
     pub fn ends_well(mut self) -> Vec<String> {
-        for line in (&mut self.said).lines() {
+        for line in (&mut self.output).lines() {
             self.lines.push(line.expect("text"));
         }
         let status = self.wait();
@@ -112,18 +114,18 @@ impl Host {
 }
 
 impl Drop for Host {
-    /// A test that fails leaves nobody behind.
+    /// A failing test leaves no process running.
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A shell in namespaces of its own, `flags` beside a mount namespace (see unshare(1)), that runs `script` with `arguments` as $1, $2 …; `$HOST` is the program.
-/// None, and a line that says why, where that is not allowed; where CI is set, that is a failure.
+/// A shell in its own mount namespace, and in those that `flags` ask for (see unshare(1)). It runs `script` with `arguments` as $1, $2 …; `$HOST` is the program.
+/// Where namespaces are not allowed: None, and a line that says why.
 ///
 /// # Panics
-/// Where CI is set and namespaces cannot be had.
+/// Where CI is set and namespaces are not allowed.
 #[must_use]
 pub fn in_namespaces(
     program: &Path,
@@ -132,7 +134,7 @@ pub fn in_namespaces(
     arguments: &[&OsStr],
 ) -> Option<Command> {
     let unshare = UNSHARE.as_ref().or_else(|| {
-        skip("namespaces cannot be made here, neither as root nor as a user");
+        skip("namespaces cannot be created here, neither as root nor as a user");
         None
     })?;
     let mut command = Command::new("unshare");
@@ -145,7 +147,7 @@ pub fn in_namespaces(
     Some(command)
 }
 
-/// What makes a mount namespace in which we may mount: as root, or as a user who becomes root in a namespace of users.
+/// The flags of `unshare` that allow mounting: as root, or as a user who becomes root in a user namespace.
 static UNSHARE: LazyLock<Option<&[&str]>> = LazyLock::new(|| {
     const WAYS: [&[&str]; 2] = [&["--mount"], &["--map-root-user", "--mount"]];
     WAYS.into_iter().find(|flags| {
@@ -159,19 +161,7 @@ static UNSHARE: LazyLock<Option<&[&str]>> = LazyLock::new(|| {
     })
 });
 
-/// Says why something is not tested here.
-///
-/// # Panics
-/// Where CI is set: there, all of it is to be tested.
-pub fn skip(reason: &str) {
-    println!("skipped: {reason}");
-    assert!(
-        std::env::var_os("CI").is_none(),
-        "skipped where CI is set: {reason}"
-    );
-}
-
-/// Whether the lock of the file `path` is free.
+/// Whether the lock on the file `path` is free.
 ///
 /// # Panics
 /// If there is no such file.

@@ -1,12 +1,14 @@
-//! What the tests of the whole project share, the tests of the tools included. The tests themselves stand in `tests/`, one file an idea.
+//! Helpers shared by the tests of the whole project, those of the tools included. The tests themselves are in `tests/`, one idea a file.
 
 pub mod capture;
 pub mod crash;
 pub mod document;
 pub mod history;
 pub mod host;
+pub mod imports;
 pub mod programs;
 pub mod seeds;
+pub mod skip;
 pub mod viewers;
 
 /// Compiles the code in the READMEs.

@@ -1,4 +1,4 @@
-//! The project's programs, built by the cargo that runs the test.
+//! The project's programs, built with the cargo that runs the test.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-/// Where the programs are.
+/// Paths of the built programs.
 #[derive(Debug)]
 pub struct Programs {
     /// The example that records.
@@ -16,12 +16,12 @@ pub struct Programs {
     pub convert: PathBuf,
 }
 
-/// Built when first asked for.
+/// Built on first use.
 pub static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| {
     let built = Command::new(env!("CARGO"))
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .args(["build", "--quiet", "--message-format=json"])
-        // The whole workspace, as `tests/run` builds it: nothing is built twice for the sake of other features.
+        // The whole workspace, as `tests/run` builds it: other features would mean building everything again.
         .args(["--workspace", "--example=pipeline", "--bin=hrx-convert"])
         .output()
         .expect("cargo runs");

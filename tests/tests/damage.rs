@@ -1,9 +1,9 @@
-//! Proves: whatever happens to the bytes of a file, the reader hands out no event, no running region and no name that was not written, counts or reports
-//! what is lost, and does not fail.
+//! Proves: whatever happens to the bytes of a file, the reader does not fail, returns no event, running region or name that was not written, and counts
+//! or reports what is lost.
 //!
-//! How: a small capture by the real recorder (two rings, both wrapped, regions running, ended and ended long ago, names of one to three blocks), of which
-//! all is known, is damaged in every way that a disk, a transfer or a careless hand has: each single bit in turn, with the exact
-//! outcome that its place demands; and thousands of times at random.
+//! How: a small capture by the real recorder (two rings, both wrapped; regions running, just ended and long ended; names of one to three blocks), of
+//! which everything is known, is damaged as disks, transfers and people damage files: each bit in turn, checked for the exact outcome that its place
+//! demands, and thousands of times at random.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use hrx_trace_format::header::{COUNTERS_OFFSET, IDENTITY_BYTES};
 use hrx_trace_format::record::RECORD_BYTES;
 use hrx_trace_format::{HeaderError, Identity};
 use hrx_trace_reader::{Ending, Error, Event, Label, Report, Trace};
-use hrx_trace_tests::history::{Capture, Said, Shape, Step};
+use hrx_trace_tests::history::{Capture, Reading, Shape, Step};
 use hrx_trace_tests::seeds;
 
 const SHAPE: Shape = Shape {
@@ -20,7 +20,7 @@ const SHAPE: Shape = Shape {
     label_bytes: 4096,
 };
 
-/// Regions that run, that have ended, and whose record is overwritten by now, in slots of many numbers; the rings wrapped.
+/// Steps that leave regions running, ended, and ended with their records overwritten, in many different slots, and wrap the rings.
 fn steps() -> Vec<Step> {
     use Step::{Begin, EndNewest, EndOldest, Label, Record};
     let mut steps = vec![Label, Label, Label];
@@ -45,7 +45,7 @@ fn open(bytes: &[u8]) -> Trace {
     Trace::from_bytes(bytes).expect("a trace")
 }
 
-/// All that a report says, to be compared, but for what a test lists apart.
+/// What two reports must agree on.
 fn facts(report: &Report) -> impl PartialEq + std::fmt::Debug + '_ {
     let counts = (report.rejected, report.open_refused, report.labels_refused);
     let times = (report.first_ns, report.last_ns, report.complete_since_ns);
@@ -59,7 +59,7 @@ fn facts(report: &Report) -> impl PartialEq + std::fmt::Debug + '_ {
     )
 }
 
-/// How the rings are merged depends on every event: one that is lost can change the order of the others.
+/// Sorted by ring and ticket: one lost event can change the order in which the reader merges the others.
 fn by_ticket<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<&'a Event> {
     let mut events: Vec<_> = events.into_iter().collect();
     events.sort_by_key(|event| (event.ring, event.sequence));
@@ -67,17 +67,17 @@ fn by_ticket<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<&'a Event> 
 }
 
 #[track_caller]
-fn assert_same(found: &Said, whole: &Said) {
+fn assert_same(found: &Reading, whole: &Reading) {
     assert_eq!(found.events, whole.events);
     assert_eq!(facts(&found.report), facts(&whole.report));
 }
 
-/// One byte of the file that is flipped bit by bit, and what the whole file says.
+/// An image with one flipped bit, and what the undamaged file says.
 struct Flip<'a> {
     capture: &'a Capture,
-    whole: &'a Said,
+    whole: &'a Reading,
     identity: &'a Identity,
-    /// The place of the byte.
+    /// The offset of the byte with the flipped bit.
     offset: u64,
     image: &'a [u8],
 }
@@ -93,7 +93,7 @@ impl Flip<'_> {
             self.offset >= u64::from(IDENTITY_BYTES),
             "a damaged identity was believed"
         );
-        let said = self.capture.assert_true(&trace);
+        let reading = self.capture.assert_true(&trace);
         let identity = self.identity;
         let in_table = |start: u64, bytes: u64| {
             (start..start + bytes)
@@ -102,24 +102,24 @@ impl Flip<'_> {
         };
         let line = RECORD_BYTES as u64;
         if let Some(at) = in_table(identity.counters_offset, line) {
-            return self.judge_counter(&said, at / 8);
+            return self.judge_counter(&reading, at / 8);
         }
         for ring in 0..identity.ring_count {
             if in_table(identity.control_line(ring), 8).is_some() {
-                return self.judge_claimed(&said);
+                return self.judge_claimed(&reading);
             }
             if let Some(at) = in_table(identity.ring_slot(ring, 0), identity.capacity * line) {
-                return self.judge_record(&said, ring, at / line);
+                return self.judge_record(&reading, ring, at / line);
             }
         }
         if let Some(at) = in_table(identity.open_offset, u64::from(identity.open_slots) * line) {
-            return self.judge_open_slot(&said, (at / line) as u32, at % line);
+            return self.judge_open_slot(&reading, (at / line) as u32, at % line);
         }
         if let Some(at) = in_table(identity.label_offset, identity.label_bytes) {
-            return self.judge_label(&trace, &said, at / line);
+            return self.judge_label(&trace, &reading, at / line);
         }
-        // Belongs to nothing.
-        assert_same(&said, self.whole);
+        // The byte belongs to nothing.
+        assert_same(&reading, self.whole);
     }
 
     fn judge_refusal(&self, error: HeaderError) {
@@ -139,10 +139,10 @@ impl Flip<'_> {
         assert!(expected, "{error}");
     }
 
-    /// The counters carry no checksum: a wrong one is what the file says, and it touches nothing else.
-    fn judge_counter(&self, said: &Said, word: u64) {
-        assert_eq!(said.events, self.whole.events);
-        let (found, whole) = (&said.report, &self.whole.report);
+    /// The counters carry no checksum: a wrong one is reported as it stands, and changes nothing else.
+    fn judge_counter(&self, reading: &Reading, word: u64) {
+        assert_eq!(reading.events, self.whole.events);
+        let (found, whole) = (&reading.report, &self.whole.report);
         let same_counts = [
             found.last_ns == whole.last_ns,
             found.rejected == whole.rejected,
@@ -160,7 +160,7 @@ impl Flip<'_> {
             // A `finished_ns` below the newest event changes nothing.
             1 => assert!(differs == 0 || (differs == 1 && !same_counts[0])),
             3..6 => assert!(differs == 1 && !same_counts[word as usize - 2]),
-            _ => assert_same(said, self.whole),
+            _ => assert_same(reading, self.whole),
         }
         assert_eq!(
             (found.account, &found.open_regions),
@@ -168,52 +168,55 @@ impl Flip<'_> {
         );
     }
 
-    /// Reported, or the tickets that it adds are counted as torn.
-    fn judge_claimed(&self, said: &Said) {
-        let torn = said.report.account.torn > self.whole.report.account.torn;
-        assert!(torn || said.report.damages.len() == 1);
-        assert_eq!(said.report.open_regions, self.whole.report.open_regions);
+    /// The damage is reported, or the tickets that it adds are counted as torn.
+    fn judge_claimed(&self, reading: &Reading) {
+        let torn = reading.report.account.torn > self.whole.report.account.torn;
+        assert!(torn || reading.report.damages.len() == 1);
+        assert_eq!(reading.report.open_regions, self.whole.report.open_regions);
     }
 
-    /// Exactly the event of the slot is lost, if there is one, and counted.
-    fn judge_record(&self, said: &Said, ring: u32, slot: u64) {
+    /// Exactly the event in the slot is lost and counted, if the slot holds one.
+    fn judge_record(&self, reading: &Reading, ring: u32, slot: u64) {
         let capacity = self.identity.capacity;
         let lies_there =
             |event: &&Event| event.ring == ring && (event.sequence - 1) % capacity == slot;
         let Some(lost) = self.whole.events.iter().find(lies_there) else {
-            return assert_same(said, self.whole);
+            return assert_same(reading, self.whole);
         };
         let others = self.whole.events.iter().filter(|event| *event != lost);
-        assert_eq!(by_ticket(others), by_ticket(&said.events));
-        assert_eq!(said.report.account.torn, self.whole.report.account.torn + 1);
+        assert_eq!(by_ticket(others), by_ticket(&reading.events));
         assert_eq!(
-            said.report.rings[ring as usize].torn,
+            reading.report.account.torn,
+            self.whole.report.account.torn + 1
+        );
+        assert_eq!(
+            reading.report.rings[ring as usize].torn,
             self.whole.report.rings[ring as usize].torn + 1
         );
-        assert_eq!(said.report.open_regions, self.whole.report.open_regions);
+        assert_eq!(reading.report.open_regions, self.whole.report.open_regions);
     }
 
-    /// A region that runs is lost and counted; of a free slot, only the word that says so matters.
-    fn judge_open_slot(&self, said: &Said, slot: u32, at: u64) {
-        assert_eq!(said.events, self.whole.events);
+    /// A running region is lost and counted. In a free slot, only the word that marks it free matters.
+    fn judge_open_slot(&self, reading: &Reading, slot: u32, at: u64) {
+        assert_eq!(reading.events, self.whole.events);
         let runs = |open: &hrx_trace_reader::OpenRegion| open.slot == slot;
         let whole = &self.whole.report.open_regions;
         if !whole.iter().any(runs) && at >= 8 {
-            return assert_same(said, self.whole);
+            return assert_same(reading, self.whole);
         }
-        assert_eq!(said.report.open_torn, self.whole.report.open_torn + 1);
+        assert_eq!(reading.report.open_torn, self.whole.report.open_torn + 1);
         assert!(
             whole
                 .iter()
                 .filter(|open| !runs(open))
-                .eq(&said.report.open_regions)
+                .eq(&reading.report.open_regions)
         );
     }
 
-    /// The name of the block is unreadable and reported, if an event has it; all others, and all events, are as they were.
-    fn judge_label(&self, trace: &Trace, said: &Said, block: u64) {
-        assert_eq!(said.events, self.whole.events);
-        let named: BTreeSet<u32> = said
+    /// The name in the block is unreadable, and reported if an event has it. All other names and all events are unchanged.
+    fn judge_label(&self, trace: &Trace, reading: &Reading, block: u64) {
+        assert_eq!(reading.events, self.whole.events);
+        let named: BTreeSet<u32> = reading
             .events
             .iter()
             .map(|event| event.label_id)
@@ -223,24 +226,24 @@ impl Flip<'_> {
             .iter()
             .filter(|id| trace.label(**id) == Label::Unreadable)
             .collect();
-        let open = said
+        let open = reading
             .report
             .open_regions
             .iter()
             .any(|open| trace.label(open.label_id) == Label::Unreadable);
         match unreadable[..] {
-            [] => assert_eq!(said.report.damages.len(), usize::from(open)),
+            [] => assert_eq!(reading.report.damages.len(), usize::from(open)),
             [id] => {
-                assert!(u64::from(*id) - 1 <= block, "not the name that was damaged");
-                assert_eq!(said.report.damages.len(), 1);
+                assert!(u64::from(*id) - 1 <= block, "another name was damaged");
+                assert_eq!(reading.report.damages.len(), 1);
             }
-            _ => panic!("one bit took several names: {unreadable:?}"),
+            _ => panic!("one bit damaged several names: {unreadable:?}"),
         }
     }
 }
 
 #[test]
-fn every_single_bit() {
+fn every_flipped_bit_has_the_outcome_that_its_place_demands() {
     for capture in captures() {
         let mut image = capture.last().bytes.clone();
         let trace = open(&image);
@@ -265,16 +268,16 @@ fn every_single_bit() {
             image[bit / 8] ^= 1 << (bit % 8);
         }
         println!(
-            "every_single_bit: {} flips of a file that is {:?}",
+            "{} flips of a file that is {:?}",
             image.len() * 8,
             trace.ending()
         );
     }
 }
 
-/// Reads an image that may be damaged anywhere: refused because of its header, or true.
+/// Reads an image that may be damaged anywhere. None if its header is refused; otherwise what it says is asserted to be true.
 #[track_caller]
-fn read(capture: &Capture, image: &[u8]) -> Option<Said> {
+fn read(capture: &Capture, image: &[u8]) -> Option<Reading> {
     match Trace::from_bytes(image) {
         Ok(trace) => Some(capture.assert_true(&trace)),
         Err(Error::Header { .. }) => None,
@@ -283,8 +286,8 @@ fn read(capture: &Capture, image: &[u8]) -> Option<Said> {
 }
 
 #[test]
-fn bytes_at_random() {
-    let mut rng = seeds::rng("bytes_at_random");
+fn randomly_damaged_files_are_refused_or_read_truthfully() {
+    let mut rng = seeds::rng("randomly_damaged_files_are_refused_or_read_truthfully");
     let mut read_anyway = 0;
     const IMAGES: usize = 40_000;
     let captures = captures();
@@ -292,7 +295,7 @@ fn bytes_at_random() {
         let capture = rng.choice(&captures).expect("two");
         let mut image = capture.last().bytes.clone();
         for _ in 0..rng.usize(1..=8) {
-            // Mostly behind the identity, where damage is not simply refused.
+            // Mostly after the identity: a damaged identity is refused, and nothing else is tested.
             let first = if rng.u32(..10) == 0 {
                 0
             } else {
@@ -306,7 +309,7 @@ fn bytes_at_random() {
                 0 => hit.fill(0),
                 1 => hit.fill(0xFF),
                 2 => rng.fill(hit),
-                // A few bits of many bytes, as of failing memory.
+                // A few bits of many bytes, as failing memory does.
                 _ => hit
                     .iter_mut()
                     .for_each(|byte| *byte ^= (rng.u8(..) & rng.u8(..)) & rng.u8(..)),
@@ -315,34 +318,34 @@ fn bytes_at_random() {
         read_anyway += usize::from(read(capture, &image).is_some());
     }
     assert!(read_anyway > IMAGES / 2);
-    println!("bytes_at_random: {IMAGES} images, {read_anyway} of them with a whole header");
+    println!("{IMAGES} images, {read_anyway} of them with an intact header");
 }
 
 #[test]
-fn cut_at_every_length() {
+fn a_cut_file_gives_exactly_the_records_before_the_cut() {
     for capture in captures() {
         let bytes = &capture.last().bytes;
         let trace = open(bytes);
         let whole = capture.assert_true(&trace);
         let identity = trace.identity();
         for length in 0..bytes.len() {
-            let Some(said) = read(&capture, &bytes[..length]) else {
+            let Some(reading) = read(&capture, &bytes[..length]) else {
                 assert!(length < COUNTERS_OFFSET as usize);
                 continue;
             };
             assert!(length >= COUNTERS_OFFSET as usize);
-            // Exactly the records that lie wholly inside are there, as long as the control lines are.
+            // Exactly the records that end before the cut are read, and the lost ones counted if the control lines are intact.
             let inside = |event: &&Event| {
                 let slot = (event.sequence - 1) % identity.capacity;
                 identity.ring_slot(event.ring, slot) + RECORD_BYTES as u64 <= length as u64
             };
             let expected: Vec<_> = whole.events.iter().filter(inside).collect();
             assert_eq!(
-                by_ticket(&said.events),
+                by_ticket(&reading.events),
                 by_ticket(expected.iter().copied()),
                 "{length}"
             );
-            let (found, lost) = (said.report, whole.events.len() - expected.len());
+            let (found, lost) = (reading.report, whole.events.len() - expected.len());
             if length as u64 >= identity.open_offset {
                 assert_eq!(found.account.claimed, whole.report.account.claimed);
                 assert_eq!(found.account.torn, lost as u64, "{length}");
@@ -353,13 +356,13 @@ fn cut_at_every_length() {
                 .any(|damage| damage.offset == length as u64);
             assert!(cut, "{length}: {:?}", found.damages);
         }
-        println!("cut_at_every_length: {} lengths", bytes.len());
+        println!("{} lengths", bytes.len());
     }
 }
 
 #[test]
-fn longer_than_written() {
-    let mut rng = seeds::rng("longer_than_written");
+fn bytes_after_the_end_change_nothing() {
+    let mut rng = seeds::rng("bytes_after_the_end_change_nothing");
     for capture in captures() {
         let whole = capture.assert_true(&open(&capture.last().bytes));
         for _ in 0..500 {
@@ -372,10 +375,10 @@ fn longer_than_written() {
     }
 }
 
-/// A ring of more than a page, so that whole pages of it can change places.
 #[test]
-fn blocks_that_changed_places() {
-    let mut rng = seeds::rng("blocks_that_changed_places");
+fn misplaced_blocks_yield_no_false_event() {
+    let mut rng = seeds::rng("misplaced_blocks_yield_no_false_event");
+    // Rings of more than a page, so that whole pages of a ring can change places.
     let shape = Shape {
         capacity: 300,
         rings: 2,
@@ -399,7 +402,7 @@ fn blocks_that_changed_places() {
             match rng.u32(..3) {
                 // Swapped.
                 0 => (0..block).for_each(|index| image.swap(from + index, to + index)),
-                // Written to the wrong place, the right place left as it was.
+                // Written to the wrong place, with the right place unchanged.
                 1 => image.copy_within(from..from + block, to),
                 // From another file of the same layout, from the same place.
                 _ => image[to..to + block].copy_from_slice(&other.last().bytes[to..to + block]),
@@ -417,19 +420,17 @@ fn blocks_that_changed_places() {
         let _ = named.assert_true(&trace);
     }
     assert!(read_anyway > IMAGES / 2);
-    println!(
-        "blocks_that_changed_places: {IMAGES} images, {read_anyway} of them with a whole header"
-    );
+    println!("{IMAGES} images, {read_anyway} of them with an intact header");
 }
 
 #[test]
-fn two_captures_in_one_file() {
+fn a_second_capture_in_the_file_is_not_mistaken_for_the_first() {
     let [one, other] = captures();
     for (first, second) in [(&one, &other), (&other, &one)] {
         let image = [&first.last().bytes[..], &second.last().bytes].concat();
         let whole = first.assert_true(&open(&first.last().bytes));
         assert_same(&first.assert_true(&open(&image)), &whole);
-        // The first one cut: what follows takes the place of its ring, and is not mistaken for it.
+        // The first capture is cut, and the second begins where its ring was.
         for length in (4096..first.last().bytes.len()).step_by(RECORD_BYTES) {
             let image = [&first.last().bytes[..length], &second.last().bytes].concat();
             let _ = first.assert_true(&open(&image));
@@ -438,17 +439,17 @@ fn two_captures_in_one_file() {
 }
 
 #[test]
-fn transfers_in_text_mode() {
+fn transfers_in_text_mode_are_recognised() {
     for capture in captures() {
         let bytes = &capture.last().bytes;
         let to_crlf = replaced(bytes, b"\n", b"\r\n");
         let to_lf = replaced(bytes, b"\r\n", b"\n");
         let there_and_back = replaced(&to_crlf, b"\r\n", b"\n");
         let seven_bits: Vec<u8> = bytes.iter().map(|byte| byte & 0x7F).collect();
-        // Every line end restored, every byte restored.
+        // Restoring every line end restores every byte.
         assert_eq!(there_and_back, *bytes);
         for image in [to_crlf, to_lf, seven_bits] {
-            let error = Trace::from_bytes(image).expect_err("a file of other bytes");
+            let error = Trace::from_bytes(image).expect_err("the bytes differ");
             let Error::Header { source, .. } = error else {
                 panic!("{error}")
             };
@@ -457,17 +458,17 @@ fn transfers_in_text_mode() {
     }
 }
 
-/// `bytes` with each `from` as `to`, from left to right.
+/// `bytes` with each `from` replaced by `to`, from left to right.
 fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     let mut replaced = Vec::new();
     let mut rest = bytes;
-    while let Some((first, behind)) = rest.split_first() {
-        if let Some(behind) = rest.strip_prefix(from) {
+    while let Some((first, after)) = rest.split_first() {
+        if let Some(after) = rest.strip_prefix(from) {
             replaced.extend_from_slice(to);
-            rest = behind;
+            rest = after;
         } else {
             replaced.push(*first);
-            rest = behind;
+            rest = after;
         }
     }
     replaced

@@ -1,11 +1,13 @@
 //! Proves: at whichever instruction a program dies, its file tells the truth.
 //!
-//! How: a child makes the calls of `script` on rings of three records, the shared one and those of its writers. Its parent steps through it by ptrace, and after *each instruction*, from
-//! before the creation to behind the finish, reads the file as it is then: what a death at this instruction leaves, for a stopped process has executed
-//! the instructions before the stop and no other. Each call may leave one of a few states, in their order (a `record`: as before; its ticket taken and
-//! its slot torn; there, whole), and the file must be in one of them, and never go back: everything that returned is there, nothing else is, the call in
-//! progress counts wholly or not at all, an open region is shown until the instant its completed event is. To take a ring and to give it back changes
-//! nothing in the file. Images that equal the last one are not judged again.
+//! How: a child makes the calls of `script` on rings of three records, the shared one and those of its writers. Its parent steps through it with ptrace
+//! and reads the file after *each instruction*, from before its creation until after `finish`. A stopped process has executed exactly the instructions
+//! before the stop, so this is the file that a death there would leave.
+//!
+//! Each call takes the file through a few states in a fixed order (a `record`: unchanged; ticket taken and slot torn; event complete). The file must be
+//! in one of them and never go back: everything that returned is there and nothing else, the call in progress counts wholly or not at all, and an open
+//! region is shown until the instant its completed event is. Taking a ring and giving it back changes nothing in the file. An image equal to the last
+//! one is not judged again.
 
 use std::collections::HashMap;
 use std::fs;
@@ -20,57 +22,57 @@ use hrx_trace_tests::crash::tracee::Tracee;
 /// The ring that threads share.
 const SHARED: usize = 0;
 
-/// What a file says of one region. Its times are judged by [`Times`].
+/// One region in the file. [`Times`] judges its times.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Said {
+struct RegionState {
     described: Described,
     thread_id: u32,
 }
 
-/// What a file says of one ring.
+/// One ring in the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct RingState {
     claimed: u64,
     torn: u64,
     /// By ticket.
-    events: Vec<(u64, Said)>,
+    events: Vec<(u64, RegionState)>,
 }
 
-/// What a file says in all.
+/// Everything in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
     ending: Ending,
     rings: [RingState; RINGS],
-    open: Vec<Said>,
+    open: Vec<RegionState>,
 }
 
-/// What the calls so far must have left.
+/// What the calls so far must have left in the file.
 #[derive(Clone, Debug, Default)]
 struct Model {
     thread_id: u32,
     /// By ring.
-    completed: [Vec<Said>; RINGS],
-    /// The rings of the writers that are there.
+    completed: [Vec<RegionState>; RINGS],
+    /// The rings of the existing writers, newest last.
     taken: Vec<usize>,
-    /// By the name of the region, in the order of their beginning.
-    open: Vec<(usize, Said)>,
+    /// Running regions by their number in the script, in the order they began.
+    open: Vec<(usize, RegionState)>,
     finished: bool,
 }
 
 impl Model {
-    fn said(&self, index: usize) -> Said {
-        Said {
+    fn region_state(&self, index: usize) -> RegionState {
+        RegionState {
             described: Described::of(index),
             thread_id: self.thread_id,
         }
     }
 
-    /// The ring that is written to: the newest writer's, or the shared one.
+    /// The ring in use: the newest writer's, or the shared one.
     fn ring(&self) -> usize {
         self.taken.last().copied().unwrap_or(SHARED)
     }
 
-    /// What the file says if the newest `torn` tickets of the ring that is written to have no record.
+    /// The state in which the newest `torn` tickets of the ring in use have no record.
     fn state(&self, torn: usize) -> State {
         let ring_state = |ring: usize| {
             let completed = &self.completed[ring];
@@ -92,66 +94,66 @@ impl Model {
                 Ending::WriterDied
             },
             rings: std::array::from_fn(ring_state),
-            open: self.open.iter().map(|(_, said)| said.clone()).collect(),
+            open: self.open.iter().map(|(_, state)| state.clone()).collect(),
         }
     }
 
-    fn push(&mut self, said: Said) {
-        self.completed[self.ring()].push(said);
+    fn push(&mut self, state: RegionState) {
+        self.completed[self.ring()].push(state);
     }
 
-    /// Completes a region; the states that the file goes through meanwhile.
+    /// Completes a region. Returns the states that the file goes through.
     fn complete(&mut self, region: usize, change: impl FnOnce(&mut Described)) -> Vec<State> {
         let position = self.open.iter().position(|(name, _)| *name == region);
         let position = position.expect("the script finishes what it began");
-        let mut said = self.open[position].1.clone();
-        change(&mut said.described);
-        self.push(said);
+        let mut state = self.open[position].1.clone();
+        change(&mut state.described);
+        self.push(state);
         let claimed = self.state(1);
         self.open.remove(position);
         vec![claimed, self.state(0)]
     }
 
     fn begin(&mut self, index: usize, region: usize) -> Vec<State> {
-        let mut said = self.said(index);
-        // Not known of a region that runs.
-        let described = &mut said.described;
+        let mut state = self.region_state(index);
+        // Unknown while the region runs.
+        let described = &mut state.described;
         (described.status, described.failed) = (0, false);
-        self.open.push((region, said));
+        self.open.push((region, state));
         vec![self.state(0)]
     }
 
-    /// Makes call `index`. Returns the states that the file goes through, from the one before to the one behind.
+    /// Makes call `index`. Returns the states that the file goes through, from the one before the call to the one after it.
     fn call(&mut self, index: usize) -> Vec<State> {
         let own = Described::of(index);
         let mut states = vec![self.state(0)];
         states.extend(match SCRIPT[index] {
             Call::Record => {
-                self.push(self.said(index));
+                self.push(self.region_state(index));
                 vec![self.state(1), self.state(0)]
             }
             Call::Begin(region) => self.begin(index, region),
-            Call::Finish(region) => self.complete(region, |said| {
-                let begun = Described::of(said.correlation_id as usize);
-                *said = Described {
+            Call::Finish(region) => self.complete(region, |described| {
+                let begun = Described::of(described.correlation_id as usize);
+                *described = Described {
                     copied_bytes: script::finished_bytes(index),
                     ..begun
                 };
             }),
-            Call::Fail(region) => self.complete(region, |said| {
-                (said.status, said.failed) = (index as u32, true);
+            Call::Fail(region) => self.complete(region, |described| {
+                (described.status, described.failed) = (index as u32, true);
             }),
-            Call::Drop(region) => self.complete(region, |said| {
-                let begun = Described::of(said.correlation_id as usize);
-                *said = Described {
+            Call::Drop(region) => self.complete(region, |described| {
+                let begun = Described::of(described.correlation_id as usize);
+                *described = Described {
                     failed: true,
                     ..begun
                 };
             }),
             Call::Panic => {
                 let mut states = self.begin(index, usize::MAX);
-                states.extend(self.complete(usize::MAX, |said| {
-                    *said = Described {
+                states.extend(self.complete(usize::MAX, |described| {
+                    *described = Described {
                         failed: true,
                         ..own
                     };
@@ -179,10 +181,10 @@ impl Model {
     }
 }
 
-/// What is known of times, which must never change.
+/// The times seen so far, which must never change.
 #[derive(Debug, Default)]
 struct Times {
-    /// When the first call's region would have begun.
+    /// The start of the first call's region, if it had one.
     first_ns: Option<u64>,
     /// Region by region.
     begun_ns: HashMap<u64, u64>,
@@ -216,9 +218,9 @@ impl Times {
     }
 }
 
-/// Reads `image` and judges what must hold of any.
+/// Reads `image` and asserts what must hold of every image.
 fn read(image: &[u8], times: &mut Times) -> State {
-    let trace = Trace::from_bytes(image).expect("the header is whole");
+    let trace = Trace::from_bytes(image).expect("the header is intact");
     let name = |label_id: u32| match &*trace.name(label_id) {
         "native region" => 0,
         name => 1 + NAMES.iter().position(|known| *known == name).expect(name),
@@ -237,13 +239,13 @@ fn read(image: &[u8], times: &mut Times) -> State {
             failed: event.failed,
         };
         let thread_id = event.thread_id;
-        let said = Said {
+        let region = RegionState {
             described,
             thread_id,
         };
         rings[event.ring as usize]
             .events
-            .push((event.sequence, said));
+            .push((event.sequence, region));
     }
     let report = events.finish();
     assert_eq!(report.rings.len(), RINGS);
@@ -282,7 +284,7 @@ fn read(image: &[u8], times: &mut Times) -> State {
             status: 0,
             failed: false,
         };
-        Said {
+        RegionState {
             described,
             thread_id: region.thread_id,
         }
@@ -305,7 +307,7 @@ fn a_death_at_any_instruction_leaves_the_truth() {
         Tracee::start(Command::new(env!("CARGO_BIN_EXE_stepped")).args([&path, &words_path]));
     let thread = child.process();
 
-    // Until `create` has returned: no trace yet, or an empty one.
+    // Until `create` returns: no trace, or an empty one.
     let (mut points_creating, mut images) = (0u64, 0u64);
     let mut last = Vec::new();
     while word(word::CREATED) == 0 {
@@ -327,7 +329,7 @@ fn a_death_at_any_instruction_leaves_the_truth() {
         last = image;
     }
 
-    // From call to call.
+    // Call by call.
     let mut model = Model {
         thread_id: thread.as_raw().cast_unsigned(),
         ..Model::default()
@@ -348,7 +350,7 @@ fn a_death_at_any_instruction_leaves_the_truth() {
             last.clear();
         }
         if returned == calls && at + 1 < allowed.len() {
-            // What has returned is in the file, without an instruction's delay.
+            // A call that has returned is in the file at that very instruction.
             last.clear();
         }
         if image == last {
@@ -372,7 +374,7 @@ fn a_death_at_any_instruction_leaves_the_truth() {
     }
     assert_eq!(calls, SCRIPT.len());
 
-    // And the death itself changes nothing.
+    // The death itself changes nothing.
     drop(child);
     assert_eq!(fs::read(&path).unwrap(), last);
     let trace = Trace::open(&path).unwrap();
@@ -385,5 +387,8 @@ fn a_death_at_any_instruction_leaves_the_truth() {
         points_creating + points,
         SCRIPT.len()
     );
-    assert!(points > 5_000, "the child was hardly stepped");
+    assert!(
+        points > 5_000,
+        "the child was stepped for {points} instructions only"
+    );
 }

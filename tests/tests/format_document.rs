@@ -1,6 +1,6 @@
-//! FORMAT.md is held against the code: its byte tables, constants, rules, messages and worked examples.
+//! FORMAT.md agrees with the code: its byte tables, constants, rules, messages and worked examples.
 //!
-//! The layout is stated twice, for people and for the compiler. This is what keeps the two from drifting apart.
+//! The layout is stated twice, for people and for the compiler. These tests keep the two from drifting apart.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,7 +24,7 @@ macro_rules! fields {
             offset_of!($type, $field),
             size_of_val(&zeroed.$field),
         )),*];
-        // All of them, in order, without a gap: a field that is forgotten here is noticed.
+        // All fields, in order, without a gap: one that is missing here fails the test.
         let end = fields.iter().fold(0, |end, (name, offset, size)| {
             assert_eq!(*offset, end, "{name}");
             offset + size
@@ -54,13 +54,13 @@ fn document() -> String {
     fs::read_to_string(spec().join("FORMAT.md")).unwrap()
 }
 
-/// The cells of the first table behind `place`, row by row, without its head.
+/// The cells of the first table after `place`, row by row, without its head.
 fn table(place: &str) -> Vec<Vec<String>> {
     let document = document();
-    let (_, behind) = document
+    let (_, after) = document
         .split_once(place)
         .unwrap_or_else(|| panic!("FORMAT.md has no {place:?}"));
-    behind
+    after
         .lines()
         .skip_while(|line| !line.starts_with('|'))
         .take_while(|line| line.starts_with('|'))
@@ -87,7 +87,7 @@ fn hex(cell: &str) -> Vec<u8> {
 }
 
 #[test]
-fn byte_tables() {
+fn byte_tables_match_the_structs() {
     let counters =
         fields!(Counters: state finished_ns dropped rejected open_refused labels_refused unused);
     let open = fields!(OpenRecord: sequence start_ns claimed_at_begin copied_bytes correlation_id lane label_id thread_id ring
@@ -120,9 +120,9 @@ fn byte_tables() {
     }
 }
 
-/// The label entry has no struct whose offsets could be asked for.
+/// The label entry has no struct, so its bytes are checked instead of a struct's offsets.
 #[test]
-fn label_entries_lie_as_their_table_says() {
+fn label_entries_match_their_table() {
     let mut entry = [0xAA; 64];
     label::encode(&mut entry, 0x0403_0201, "text", &Checksum::new(), 7).unwrap();
     assert_eq!(entry[4..8], [1, 2, 3, 4]);
@@ -134,7 +134,7 @@ fn label_entries_lie_as_their_table_says() {
 }
 
 #[test]
-fn constants() {
+fn constants_match_the_code() {
     let ascii = |word: u64| String::from_utf8(word.to_le_bytes().to_vec()).unwrap();
     let magic: Vec<String> = header::MAGIC
         .iter()
@@ -160,7 +160,7 @@ fn constants() {
         ("OPEN_SLOTS", open::OPEN_SLOTS.to_string()),
         ("RING_COUNT_MAX", header::RING_COUNT_MAX.to_string()),
         ("CAPACITY_MAX", header::CAPACITY_MAX.to_string()),
-        // The reader's own; the vectors claimed-impossible-and-nothing-left and sequence-impossible hold it to this.
+        // The vectors claimed-impossible-and-nothing-left and sequence-impossible hold the reader to it.
         ("SEQUENCE_MAX", record::SEQUENCE_MAX.to_string()),
         ("STATE_RECORDING", ascii(header::STATE_RECORDING)),
         ("STATE_FINISHED", ascii(header::STATE_FINISHED)),
@@ -186,7 +186,7 @@ fn constants() {
 }
 
 #[test]
-fn area_tags() {
+fn area_tags_match_the_code() {
     let stated: Vec<(String, String)> = table("The salt of an area is")
         .iter()
         .map(|row| (row[0].clone(), row[1].clone()))
@@ -202,9 +202,9 @@ fn area_tags() {
     assert_eq!(Area::Ring(5).salt(u32::MAX), 7);
 }
 
-/// What the vectors' errors say of the code (conformance.rs holds them against it), FORMAT.md says too: every message and every rule.
+/// FORMAT.md states every message and every rule in the errors of the vectors, and no other. conformance.rs checks those errors against the code.
 #[test]
-fn messages_and_rules() {
+fn messages_and_rules_match_the_errors_of_the_vectors() {
     let errors: Vec<String> = fs::read_dir(spec().join("vectors/invalid"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -233,9 +233,9 @@ fn messages_and_rules() {
         .iter()
         .filter_map(|error| error.strip_prefix("header field "))
         .map(|error| {
-            let (field, behind) = error.split_once(" at offset ").unwrap();
-            let (offset, behind) = behind.split_once(": found ").unwrap();
-            let (_, rule) = behind.split_once(", expected ").unwrap();
+            let (field, rest) = error.split_once(" at offset ").unwrap();
+            let (offset, rest) = rest.split_once(": found ").unwrap();
+            let (_, rule) = rest.split_once(", expected ").unwrap();
             let (_, lies_at, _) = &identity_fields()
                 .into_iter()
                 .find(|(name, ..)| name == field)
@@ -252,14 +252,14 @@ fn messages_and_rules() {
     assert_eq!(found, stated);
 }
 
-/// Whether `error` is `message` with something in the place of each word in capitals.
+/// Whether `error` is `message` with something in place of each capitalised word.
 fn fits(message: &str, error: &str) -> bool {
     let mut rest = error;
     for word in message.split(' ') {
         let literal = word.trim_start_matches(|c: char| "[0x".contains(c));
         let variable = literal.len() > 1 && literal.starts_with(|c: char| c.is_ascii_uppercase());
         if variable {
-            // Up to the next literal word; what it is, conformance.rs holds against the code.
+            // Stands for anything up to the next literal word: conformance.rs checks the values.
             continue;
         }
         match rest.find(word) {
@@ -270,7 +270,7 @@ fn fits(message: &str, error: &str) -> bool {
     true
 }
 
-/// The rows of an example: offset, bytes, and what they read as.
+/// The rows of a worked example: offset, bytes, and what they read as.
 fn example(name: &str) -> Vec<(usize, Vec<u8>, String)> {
     table(&format!("<!-- example: {name} -->"))
         .into_iter()
@@ -278,12 +278,12 @@ fn example(name: &str) -> Vec<(usize, Vec<u8>, String)> {
         .collect()
 }
 
-/// Whether the row of a worked example names the field and gives its value.
+/// Asserts that the row of a worked example names the field and gives its value.
 fn assert_reads_as(field: &str, bytes: &[u8], reads_as: &str) {
-    let behind = reads_as
+    let rest = reads_as
         .strip_prefix(&format!("`{field}`"))
         .unwrap_or_else(|| panic!("{field}: {reads_as}"));
-    let Some(value) = behind.strip_prefix(" = ") else {
+    let Some(value) = rest.strip_prefix(" = ") else {
         return;
     };
     let value = value.split([':', ',']).next().unwrap();
@@ -297,7 +297,7 @@ fn assert_reads_as(field: &str, bytes: &[u8], reads_as: &str) {
 }
 
 #[test]
-fn worked_examples() {
+fn worked_examples_match_the_vector() {
     let file = fs::read(spec().join("vectors/valid/one-event.hrxt")).unwrap();
     let identity = Identity::parse(&file, &Checksum::new()).unwrap();
 
@@ -310,7 +310,10 @@ fn worked_examples() {
         assert_reads_as(field, &bytes, &reads_as);
         listed[offset..][..bytes.len()].copy_from_slice(&bytes);
     }
-    assert!(listed == file[..listed.len()], "what is not listed is zero");
+    assert!(
+        listed == file[..listed.len()],
+        "a byte that is not listed is not zero"
+    );
 
     let mut rows = example("record").into_iter();
     let (offset, bytes, reads_as) = rows.next().unwrap();

@@ -1,13 +1,13 @@
-//! Proves: the program that is traced comes first. Whatever becomes of its trace (no room, no permission, no name, no process left to write it), the
-//! program goes on and exits with 0, and the error or the count is clear.
+//! Proves: the traced program comes first. Whatever becomes of its trace (no space, no permission, a name already taken, a fork), the program
+//! continues and exits with 0, and the error or the count is clear.
 //!
-//! How: the program `host` (src/bin/host.rs) does what its command line says, where the disk is full, read-only or somebody else's, forks, gets signals,
-//! ends threads, and has its file taken away; each test states in its name what must hold. Mounts and process ids are made in
-//! namespaces of their own, which vanish with the program.
+//! How: the program `host` (src/bin/host.rs) does what its command line says. It runs where the disk is full, read-only or owned by another user, forks,
+//! gets signals, ends threads, and loses its file. The name of each test states what must hold. Mounts and process ids are made in namespaces that vanish
+//! with the program.
 //!
-//! One thing is not promised, and tested so: a writer whose file is *truncated* under its mapping dies by SIGBUS at its next store behind the new
-//! end. The kernel offers a library nothing against it but a signal handler, which belongs to the host. Mode 0600 leaves it to the
-//! same user and root. A reader never maps, and goes on.
+//! One case is not covered by the promise, and a test shows it: a writer whose file is *truncated* under its mapping dies by SIGBUS at its next store
+//! past the new end. A library could prevent that only with a signal handler, and those belong to the host. Mode 0600 restricts it to the same user and
+//! root. Readers never map the file, so they continue.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -27,7 +27,7 @@ use tempfile::TempDir;
 
 const HOST: &str = env!("CARGO_BIN_EXE_host");
 
-/// A folder, and the path of a trace in it.
+/// A new folder, and the path of a trace in it.
 fn folder() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.hrxt");
@@ -69,7 +69,7 @@ fn report(path: &Path) -> Report {
     report
 }
 
-/// That the program said, as the first of its lines, that it has no trace and why.
+/// Asserts that the program's first line says that it has no trace, and why.
 #[track_caller]
 fn assert_no_trace(lines: &[String], path: &str, why: &str) {
     let expected = format!("no trace: {path}: {why}");
@@ -81,13 +81,13 @@ fn assert_no_trace(lines: &[String], path: &str, why: &str) {
     );
 }
 
-// --- Room, permission, names -------------------------------------------------------------------------------------------------
+// --- Space, permission, names ------------------------------------------------------------------------------------------------
 
-/// What the program, the last command of `script`, said. In the script, `$1` is an empty folder, where it begins, and `$HOST` the program.
+/// The lines printed by the program, which is the last command of `script`. The script starts in `$1`, an empty folder; `$HOST` is the program.
 #[track_caller]
 fn scripted(flags: &[&str], script: &str) -> Option<Vec<String>> {
     let folder = tempfile::tempdir().unwrap();
-    // Also those who are not root can go there, and run the program.
+    // Users other than root need access to the folder and to the program.
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
     let program = folder.path().join("program");
     fs::copy(HOST, &program).unwrap();
@@ -101,8 +101,8 @@ fn scripted(flags: &[&str], script: &str) -> Option<Vec<String>> {
 const SMALL_DISK: &str = r#"mount -t tmpfs -o size=1m none "$1"; cd "$1";"#;
 
 #[test]
-fn a_disk_that_is_full_at_creation_is_an_error() {
-    // 2 MiB of records; then what fits, for nothing is left of the first.
+fn a_full_disk_is_an_error_at_creation() {
+    // 2 MiB of records do not fit. The smaller capture does, because nothing is left of the first.
     let steps = "create t.hrxt 32768 record 10 create t.hrxt 1000 record 1500 finish report t.hrxt";
     let Some(lines) = scripted(&[], &format!(r#"{SMALL_DISK} exec "$HOST" {steps}"#)) else {
         return;
@@ -122,7 +122,7 @@ fn a_disk_that_is_full_at_creation_is_an_error() {
 }
 
 #[test]
-fn a_disk_that_others_fill_later_takes_nothing_away() {
+fn a_disk_that_fills_up_later_loses_no_event() {
     let steps = "create t.hrxt 1000 record 10 sh 'cat /dev/zero >junk' create u.hrxt 1000 record 5000 begin end label sync finish report t.hrxt";
     let Some(lines) = scripted(
         &[],
@@ -143,9 +143,9 @@ fn a_disk_that_others_fill_later_takes_nothing_away() {
     );
 }
 
-/// The kernel that tests are run on need not know quotas: its answer to the one call that meets them is played by seccomp.
+/// The kernel that runs the tests may have no quotas: seccomp gives the answer of one that does to `fallocate`, the only call that meets them.
 #[test]
-fn a_quota_that_is_full_is_an_error() {
+fn a_full_quota_is_an_error() {
     let (_folder, path) = folder();
     let lines = run(
         &path,
@@ -162,9 +162,9 @@ fn a_quota_that_is_full_is_an_error() {
     assert!(!path.exists());
 }
 
-/// NFS and some FUSE file systems: space is reserved by writing zeroes, and the process decides who is live.
+/// On NFS and some FUSE file systems, space is reserved by writing zeroes, and whether a capture is live follows from the process id.
 #[test]
-fn a_file_system_without_reservations_and_locks_is_written_to_all_the_same() {
+fn a_file_system_without_fallocate_and_flock_still_works() {
     let (_folder, path) = folder();
     let steps = format!(
         "refuse fallocate {0} refuse flock {0} create T 1000 record 10 report T pause",
@@ -200,7 +200,7 @@ fn a_file_system_without_reservations_and_locks_is_written_to_all_the_same() {
 }
 
 #[test]
-fn a_kernel_that_cannot_keep_children_out_is_an_error() {
+fn a_kernel_that_cannot_detect_forks_is_an_error() {
     let (_folder, path) = folder();
     let lines = run(
         &path,
@@ -217,9 +217,9 @@ fn a_kernel_that_cannot_keep_children_out_is_an_error() {
     assert!(!path.exists());
 }
 
-/// Without asking for the limit first, SIGXFSZ would kill the program (setrlimit(2)).
+/// SIGXFSZ would kill the program if the limit were not checked first (setrlimit(2)).
 #[test]
-fn a_limit_on_the_size_of_files_is_an_error() {
+fn a_file_size_limit_is_an_error() {
     let (_folder, path) = folder();
     let lines = run(
         &path,
@@ -231,7 +231,7 @@ fn a_limit_on_the_size_of_files_is_an_error() {
         "no room for its 2170880 bytes: File too large",
     );
     assert!(!path.exists());
-    // What is there already is not touched by it.
+    // A limit that is set later does not affect an existing file.
     run(
         &path,
         "create T 1000 limit-file-size 0 record 5000 begin end label sync finish",
@@ -257,7 +257,7 @@ fn a_read_only_file_system_is_an_error() {
 }
 
 #[test]
-fn a_folder_of_somebody_else_is_an_error() {
+fn a_folder_without_permission_is_an_error() {
     if !nix::unistd::geteuid().is_root() {
         let lines = run(Path::new("/t.hrxt"), "create T 10 record 10 finish");
         return assert_no_trace(
@@ -278,7 +278,7 @@ fn a_folder_of_somebody_else_is_an_error() {
 }
 
 #[test]
-fn a_name_that_is_taken_is_an_error_and_stays_what_it_is() {
+fn an_existing_file_is_an_error_and_is_not_changed() {
     let (folder, path) = folder();
     let is_there =
         "exists already, and a trace is never overwritten: move it away or choose another name";
@@ -311,7 +311,7 @@ fn a_name_that_is_taken_is_an_error_and_stays_what_it_is() {
 }
 
 #[test]
-fn the_live_file_of_another_process_is_left_alone() {
+fn the_live_file_of_another_process_is_not_changed() {
     let (_folder, path) = folder();
     let mut writer = Host::start(&mut host(
         &path,
@@ -331,7 +331,7 @@ fn the_live_file_of_another_process_is_left_alone() {
 }
 
 #[test]
-fn a_second_recorder_on_the_same_path_is_refused_and_the_first_goes_on() {
+fn a_second_recorder_on_the_same_path_is_refused_and_the_first_continues() {
     let (_folder, path) = folder();
     let lines = run(
         &path,
@@ -342,10 +342,10 @@ fn a_second_recorder_on_the_same_path_is_refused_and_the_first_goes_on() {
     assert_eq!(report(&path).account.recovered, 7);
 }
 
-// --- Forks, signals, threads, the end of the program -------------------------------------------------------------------------
+// --- Forks, signals, threads, program exit -----------------------------------------------------------------------------------
 
 #[test]
-fn a_forked_child_does_not_write_and_the_parent_goes_on() {
+fn a_forked_child_does_not_write_and_the_parent_continues() {
     let (_folder, path) = folder();
     let steps = "create T 100 record 3 begin fork record 5 end begin end label sync finish report T parent wait pause record 4 end finish";
     let mut parent = Host::start(&mut host(&path, steps));
@@ -383,9 +383,9 @@ fn a_forked_child_does_not_write_and_the_parent_goes_on() {
     );
 }
 
-/// The child has a copy of the writer, and of who has which ring.
+/// The child has a copy of the writer and of the list of which ring is whose.
 #[test]
-fn a_forked_child_does_not_write_by_the_parents_writer_nor_give_its_ring_away() {
+fn a_forked_child_neither_writes_through_the_parents_writer_nor_gives_its_ring_away() {
     let (_folder, path) = folder();
     let steps = "create-for-writer T 100 write 3 fork write 5 give-back write 5 report T parent wait write 4 give-back write 2 finish";
     let lines = Host::start(&mut host(&path, steps)).ends_well();
@@ -394,11 +394,11 @@ fn a_forked_child_does_not_write_by_the_parents_writer_nor_give_its_ring_away() 
     let after = report(&path);
     assert_eq!(after.ending, Ending::Finished);
     let recovered: Vec<u64> = after.rings.iter().map(|ring| ring.recovered).collect();
-    assert_eq!(recovered, [0, 18], "all in the writer's ring");
+    assert_eq!(recovered, [0, 18], "all events belong to the writer's ring");
 }
 
 #[test]
-fn a_forked_child_with_a_recorder_of_its_own_has_ids_of_its_own() {
+fn a_forked_child_with_its_own_recorder_has_its_own_ids() {
     let (folder, path) = folder();
     let path_of_child = folder.path().join("child.hrxt");
     let mut command = host(&path, "create T 100 record 3 fork trace");
@@ -428,7 +428,7 @@ fn a_forked_child_with_a_recorder_of_its_own_has_ids_of_its_own() {
     assert_ne!(parent, child);
 }
 
-/// A forked child inherits the lock. The process that the header names decides then; where its id means nothing, the lock must be believed.
+/// A forked child inherits the lock, so the process named in the header decides. Where that process id means nothing, only the lock can decide.
 #[test]
 fn a_child_that_outlives_the_writer_does_not_make_it_live() {
     let (_folder, path) = folder();
@@ -443,7 +443,7 @@ fn a_child_that_outlives_the_writer_does_not_make_it_live() {
     while Trace::open(&path).unwrap().ending() == Ending::Live {
         thread::sleep(Duration::from_millis(1));
     }
-    // Dead and not waited for; then gone altogether.
+    // First a zombie, then reaped.
     assert!(!lock_is_free(&path));
     let _ = parent.wait();
     assert_eq!(report(&path).ending, Ending::WriterDied);
@@ -471,7 +471,7 @@ fn a_child_that_outlives_the_writer_does_not_make_it_live() {
     }
 }
 
-/// A program that is started does not inherit the file: neither by fork and exec nor by exec alone.
+/// A started program does not inherit the file, neither through fork and exec nor through exec alone.
 #[test]
 fn a_program_that_outlives_the_writer_does_not_hold_the_lock() {
     let (_folder, path) = folder();
@@ -495,7 +495,7 @@ fn exec_in_the_writer_ends_the_capture() {
     ));
     program.wait_for("paused");
     program.go_on();
-    // The same process, still running: the lock tells.
+    // The same process still runs, so only the lock tells.
     while Trace::open(&path).unwrap().ending() == Ending::Live {
         thread::sleep(Duration::from_millis(1));
     }
@@ -518,19 +518,19 @@ fn a_signal_handler_may_record_while_it_interrupts_record() {
     let said = lines
         .iter()
         .find_map(|line| line.strip_prefix("recorded "))
-        .expect("how many");
+        .expect("the counts");
     let (recorded, handled) = said.split_once(" handled ").unwrap();
     let [recorded, handled]: [u64; 2] = [recorded, handled].map(|number| number.parse().unwrap());
     assert!(handled >= 20_000);
     println!("{handled} signals interrupted {recorded} rounds");
-    // Each records an event and completes a region.
+    // Each round and each handler records an event and completes a region.
     assert_eq!(report(&path).account.claimed, 2 * (recorded + handled));
     assert_eq!(report(&traced).account.claimed, recorded + handled);
     assert_eq!(report(&path).open_regions, []);
 }
 
 #[test]
-fn a_thousand_short_lived_threads() {
+fn a_thousand_short_lived_threads_lose_no_event() {
     let (_folder, path) = folder();
     let lines = run(&path, "create T 10000 threads 1000 finish");
     assert_eq!(lines, ["created"]);
@@ -547,7 +547,7 @@ fn a_thousand_short_lived_threads() {
 }
 
 #[test]
-fn a_thread_may_record_while_its_variables_are_destroyed() {
+fn a_thread_may_record_while_its_thread_locals_are_destroyed() {
     let (_folder, path) = folder();
     let traced = path.with_extension("traced");
     let mut command = host(&path, "create T 1000 trace");
@@ -564,7 +564,7 @@ fn a_thread_may_record_while_its_variables_are_destroyed() {
 #[test]
 fn a_program_may_record_while_it_exits() {
     let (_folder, path) = folder();
-    // After a finish it does nothing.
+    // After `finish`, recording does nothing.
     let traced = path.with_extension("traced");
     let mut command = host(&path, "create T 100 record 2 at-exit begin trace");
     command
@@ -581,7 +581,7 @@ fn a_program_may_record_while_it_exits() {
         (Ending::Finished, 3, 1)
     );
     assert_eq!(report(&traced).account.claimed, 1);
-    // Without one it is in the file.
+    // Without `finish`, the event is in the file.
     fs::remove_file(&path).unwrap();
     run(&path, "create T 100 record 2 at-exit begin");
     let after = report(&path);
@@ -596,7 +596,7 @@ fn a_program_may_record_while_it_exits() {
 }
 
 #[test]
-fn values_that_fit_nowhere_saturate() {
+fn values_that_do_not_fit_saturate() {
     let (_folder, path) = folder();
     run(&path, "create T 100 extremes finish");
     let report = report(&path);
@@ -623,7 +623,7 @@ fn values_that_fit_nowhere_saturate() {
 
 // --- Containers --------------------------------------------------------------------------------------------------------------
 
-/// With a /proc of its own, as every container has, and without.
+/// With its own /proc, as every container has, and without.
 #[test]
 fn process_1_of_a_container_is_seen_live_from_inside_and_outside() {
     for flags in [
@@ -642,10 +642,10 @@ fn process_1_of_a_container_is_seen_live_from_inside_and_outside() {
         assert_eq!(
             container.lines[1..4],
             [said, said, "done"],
-            "as it sees itself, and another of the container sees it: {flags:?}"
+            "as the writer sees itself, and as another process of the container sees it: {flags:?}"
         );
-        // The bug: without a /proc of its own, the writer took the start of the outer process 1 for its own, and a child that kept the lock beyond
-        // the writer's death would have been judged by a stranger. Found by thinking of whose /proc it is.
+        // The bug: without its own /proc, the writer took the start time of the outer process 1 for its own. If a child then held the lock after
+        // the writer's death, an unrelated process would have decided whether the capture is live. Found by asking whose /proc it is.
         let trace = Trace::open(&path).unwrap();
         let identity = trace.identity();
         let own_proc = flags.contains(&"--mount-proc");
@@ -666,7 +666,7 @@ fn process_1_of_a_container_is_seen_live_from_inside_and_outside() {
 }
 
 #[test]
-fn two_containers_share_a_folder_with_the_same_process_id() {
+fn two_containers_with_the_same_process_id_share_a_folder() {
     let (folder, _) = folder();
     let start = || {
         let script =
@@ -690,7 +690,7 @@ fn two_containers_share_a_folder_with_the_same_process_id() {
     let ids = [&one.1, &other.1].map(|path| Trace::open(path).unwrap().identity().process_id);
     assert_eq!(ids, [1, 1]);
     assert_eq!(report(&one.1).ending, Ending::Live);
-    // One dies; the other is none the wiser, and neither is taken for the other.
+    // One dies. The other is unaffected, and neither is mistaken for the other.
     one.0.kill();
     while !lock_is_free(&one.1) {
         thread::sleep(Duration::from_millis(1));
@@ -706,10 +706,10 @@ fn two_containers_share_a_folder_with_the_same_process_id() {
     assert_eq!(report(&other.1).account.recovered, 7);
 }
 
-// --- The file is taken away --------------------------------------------------------------------------------------------------
+// --- The file disappears -----------------------------------------------------------------------------------------------------
 
 #[test]
-fn a_file_that_is_deleted_renamed_or_replaced_meanwhile_is_still_read_back() {
+fn a_file_deleted_renamed_or_replaced_while_recording_is_still_read_back() {
     let (folder, path) = folder();
     let steps = "trace T 100 record 3 pause record 4 untrace";
     let take_away: [&dyn Fn(); 3] = [
@@ -736,7 +736,7 @@ fn a_file_that_is_deleted_renamed_or_replaced_meanwhile_is_still_read_back() {
 }
 
 #[test]
-fn a_folder_that_is_deleted_meanwhile_is_an_error_of_sync_alone() {
+fn a_folder_deleted_while_recording_is_an_error_of_sync_alone() {
     let (folder, path) = folder();
     let mut program = Host::start(&mut host(
         &path,
@@ -752,11 +752,11 @@ fn a_folder_that_is_deleted_meanwhile_is_an_error_of_sync_alone() {
     );
 }
 
-/// See the top of this file.
+/// The case that the promise does not cover: see the top of this file.
 #[test]
-fn a_file_that_is_truncated_kills_its_writer_and_no_reader() {
+fn truncating_the_file_kills_its_writer_and_no_reader() {
     let (_folder, path) = folder();
-    // Behind 10 of 1000 records. The header stays.
+    // After 10 of 1000 records. The header stays.
     let mut program = Host::start(&mut host(&path, "create T 1000 record 300 pause record 1"));
     program.wait_for("paused");
     let mut live = Trace::open(&path).unwrap();
@@ -770,7 +770,7 @@ fn a_file_that_is_truncated_kills_its_writer_and_no_reader() {
         .set_len(end)
         .unwrap();
 
-    // Who was just reading goes on; so does who looks again.
+    // A reader that was reading continues, and so does one that opens the file now.
     let report = events.finish();
     assert!(report.account.balances());
     assert_eq!(report.account.claimed, 300);
@@ -790,9 +790,9 @@ fn a_file_that_is_truncated_kills_its_writer_and_no_reader() {
     );
 }
 
-/// Nothing is stored behind the end, so nobody dies; but the header is gone, and with it the trace.
+/// Nothing is stored past the end, so no process dies; but the header is gone, and the trace with it.
 #[test]
-fn a_file_that_is_emptied_is_no_trace() {
+fn an_emptied_file_is_no_trace() {
     let (_folder, path) = folder();
     let mut program = Host::start(&mut host(&path, "create T 1000 record 300 pause"));
     program.wait_for("paused");

@@ -1,9 +1,9 @@
-//! Proves: after the creation, `record`, `begin` and what ends a region neither allocate nor call the system, whatever they are given; no more do they
-//! by a writer, with or without a ring of its own, nor do making a writer and dropping it.
+//! Proves: once a capture is created, `record`, `begin` and the calls that end a region neither allocate nor make system calls, whatever their arguments.
+//! The same holds on a writer, with or without its own ring, and for making and dropping a writer.
 //!
-//! How: a million of each, in a wrapping ring, with refused events and a full open table among them. Allocations are counted by a global allocator that
-//! counts by thread, system calls by a parent that stops the child at each of them (PTRACE_SYSCALL). Both counts are shown to see what is there:
-//! `label` allocates, `sync` calls the system, and a thread's very first call asks for its id, as the documentation says.
+//! How: a million calls of each kind into a wrapping ring, among them refused events and a full open table. A global allocator counts allocations by
+//! thread; a parent that stops the child at each system call (PTRACE_SYSCALL) counts those. Other calls show that both counts work: `label` allocates,
+//! `sync` makes system calls, and a thread's first call asks for its id, as the documentation says.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -16,11 +16,11 @@ use hrx_trace_tests::crash::hot::{CALLS, SECTIONS, Section, hot_path, hot_path_o
 use hrx_trace_tests::crash::shared_words::SharedWords;
 use hrx_trace_tests::crash::tracee::Tracee;
 
-/// The system's allocator, with a count.
+/// The system's allocator, counting its calls.
 struct Counting;
 
 thread_local! {
-    /// How often this thread has asked for memory. Const and without a destructor: counting allocates nothing.
+    /// Number of this thread's allocations. Const and without a destructor, so that counting does not allocate.
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -28,11 +28,11 @@ fn count() {
     ALLOCATIONS.set(ALLOCATIONS.get() + 1);
 }
 
-// SAFETY: every call is handed on to `System` as it came.
+// SAFETY: every call is passed to `System` unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: the caller's promises are those that `System` asks for.
+        // SAFETY: the caller's guarantees are those that `System` requires.
         unsafe { System.alloc(layout) }
     }
 
@@ -58,7 +58,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// How often `work` calls the allocator.
+/// Number of allocator calls that `work` makes.
 fn allocations(work: impl FnOnce()) -> u64 {
     let before = ALLOCATIONS.get();
     work();
@@ -73,7 +73,7 @@ fn the_hot_path_does_not_allocate() {
     let label = recorder.label("gemm");
     assert_eq!(allocations(|| hot_path(&recorder, label)), 0);
     assert_eq!(allocations(|| hot_path_of_writers(&recorder, label)), 0);
-    // A thread's first call, too.
+    // A thread's first call does not allocate either.
     let first = std::thread::scope(|scope| {
         let thread = scope.spawn(|| allocations(|| drop(recorder.begin(hrx_trace::Event::new(0)))));
         thread.join().unwrap()
@@ -84,14 +84,17 @@ fn the_hot_path_does_not_allocate() {
     let interning = allocations(|| {
         recorder.label("a new name");
     });
-    assert!(interning > 0, "the allocator does not count");
+    assert!(
+        interning > 0,
+        "`label` allocates, and the allocator counted nothing"
+    );
     println!(
         "allocations in {CALLS} calls of each kind, by the recorder and by writers: 0; in a `label`: {interning}"
     );
 }
 
 #[test]
-fn the_hot_path_does_not_call_the_system() {
+fn the_hot_path_makes_no_system_call() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.hrxt");
     let words_path = folder.path().join("words");
@@ -101,7 +104,7 @@ fn the_hot_path_does_not_call_the_system() {
     );
     let thread = child.run_until_thread();
     child.run(thread);
-    // The numbers of the system calls, by section; each stops the thread twice, when it enters and when it leaves.
+    // Numbers of the system calls, by section. Each stops the thread twice, on entry and on return.
     let mut stops = SECTIONS.map(|_| Vec::new());
     while child.run_until_system_call(thread) {
         let section = words.get(word::SECTION).load(Ordering::SeqCst);

@@ -1,6 +1,6 @@
-//! The whole path on real programs: `pipeline` records and is killed, `hrx-convert` tells what it was doing.
+//! The whole path with real programs: `pipeline` records and is killed, and `hrx-convert` shows what it was doing.
 //!
-//! The witness is the pipeline's results file: an item with a line in it was done before the kill, so every region of it has to be in the trace.
+//! The pipeline's results file is the evidence: an item with a line in it was done before the kill, so all its regions must be in the trace.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,10 +13,10 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 const SIGKILL: i32 = 9;
-/// Host, upload, two of compute, download. Each may be killed inside `record`, which leaves one claimed slot without a record.
+/// Threads: host, upload, two for compute, download. A kill inside `record` leaves one claimed slot without a record for each.
 const THREADS: u64 = 5;
 
-/// A folder with files to work on, and with what a run leaves behind.
+/// A folder with input files, and with what a run leaves there.
 struct Run {
     folder: TempDir,
 }
@@ -57,7 +57,7 @@ impl Run {
             .expect("the pipeline starts")
     }
 
-    /// Item numbers and what the results file says of each.
+    /// The results file: item numbers and their results.
     fn results(&self) -> BTreeMap<u64, String> {
         fs::read_to_string(self.path("results"))
             .expect("results")
@@ -69,7 +69,7 @@ impl Run {
             .collect()
     }
 
-    /// The capture as converted, which is strictly valid JSON.
+    /// The converted capture. Panics if it is not strictly valid JSON.
     fn trace(&self) -> Trace {
         let json = self.path("T.json");
         let converted = convert(&[&self.path("T.hrxt"), Path::new("-o"), &json]);
@@ -105,13 +105,13 @@ impl Trace {
         regions.filter(move |event| event["ph"] == phase)
     }
 
-    /// What is shown of each item: "label" or "label: status", in order of completion.
+    /// The regions shown for each item: "label" or "label: status", in order of completion.
     fn completed(&self) -> BTreeMap<u64, Vec<String>> {
         let mut items = BTreeMap::<u64, Vec<String>>::new();
         for event in self.events("X") {
             let args = &event["args"];
             let label = label(event);
-            let shown = match args["failed"].as_bool().expect("a truth value") {
+            let shown = match args["failed"].as_bool().expect("a boolean") {
                 true => format!("{label}: {}", args["status"]),
                 false => label.to_owned(),
             };
@@ -120,9 +120,13 @@ impl Trace {
         items
     }
 
-    /// Item and label of every region that is shown as begun and never completed.
+    /// Item and label of every region shown as begun and not completed.
     fn unfinished(&self) -> Vec<(u64, &str)> {
-        assert_eq!(self.events("E").count(), 0, "nothing ends what never ended");
+        assert_eq!(
+            self.events("E").count(),
+            0,
+            "an unfinished region was given an end"
+        );
         let begun = self.events("B").inspect(|event| {
             let name = event["name"].as_str().expect("a name");
             assert!(name.ends_with(" [unfinished]"), "{name}");
@@ -135,13 +139,13 @@ fn item(event: &Value) -> u64 {
     event["args"]["correlation_id"].as_u64().expect("an item")
 }
 
-/// An event's name up to the words that say how it was measured.
+/// An event's name up to the words on how it was measured.
 fn label(event: &Value) -> &str {
     let name = event["name"].as_str().expect("a name");
     name.split_once(" (host-observed)").expect("the label").0
 }
 
-/// What the trace has to show of an item that is done, by its line in the results.
+/// What the trace must show for a finished item, given its line in the results.
 fn expected(result: &str) -> Vec<&'static str> {
     let steps = [
         "wait for buffer",
@@ -171,7 +175,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Every claimed event is accounted for, and every recovered one is in the document. Returns how many were being written at the end.
+/// Asserts that every claimed event is accounted for and every recovered one is in the document. Returns how many are torn.
 fn assert_balanced(info: &Value, trace: &Trace) -> u64 {
     let count = |name: &str| info["account"][name].as_u64().expect("a count");
     let found = count("recovered") + count("overwritten") + count("torn") + count("skipped");
@@ -189,7 +193,7 @@ fn assert_balanced(info: &Value, trace: &Trace) -> u64 {
 }
 
 #[test]
-fn killed_in_the_middle_of_its_work() {
+fn a_killed_pipeline_leaves_what_was_done_and_what_was_running() {
     let run = Run::new();
     let recorded = run.record(&["--kill-after", "60"]);
     assert_eq!(recorded.status.signal(), Some(SIGKILL), "{recorded:?}");
@@ -203,7 +207,7 @@ fn killed_in_the_middle_of_its_work() {
     let intact = torn == 0;
     assert_eq!(run.check(), Some(if intact { 3 } else { 4 }));
 
-    // What was done is there whole.
+    // Finished items are complete.
     let results = run.results();
     assert_eq!(results.len(), 60);
     let completed = trace.completed();
@@ -214,9 +218,9 @@ fn killed_in_the_middle_of_its_work() {
             "item {number}: {result}"
         );
     }
-    // What was running is there as unfinished, and nowhere as completed.
-    let said = stderr(&recorded);
-    let killed_inside = said.trim_end().rsplit_once(' ').expect("words").1;
+    // Regions that were running are shown as unfinished, and not as completed too.
+    let message = stderr(&recorded);
+    let killed_inside = message.trim_end().rsplit_once(' ').expect("words").1;
     let killed_inside: u64 = killed_inside.parse().expect("an item's number");
     let unfinished = trace.unfinished();
     assert!(
@@ -230,7 +234,7 @@ fn killed_in_the_middle_of_its_work() {
 }
 
 #[test]
-fn left_to_finish() {
+fn a_finished_pipeline_leaves_all_its_items() {
     let run = Run::new();
     let recorded = run.record(&["--items", "40"]);
     assert!(recorded.status.success(), "{}", stderr(&recorded));
@@ -276,14 +280,14 @@ fn small_rings_keep_the_newest_and_count_the_rest() {
 }
 
 #[test]
-fn never_overwrites_the_trace_of_the_last_crash() {
+fn the_trace_of_the_last_crash_is_never_overwritten() {
     let run = Run::new();
     fs::write(run.path("T.hrxt"), "the last crash").expect("a new file");
     let refused = run.record(&[]);
     assert_eq!(refused.status.code(), Some(1));
-    let said = stderr(&refused);
-    assert!(said.contains("T.hrxt: exists already"), "{said}");
-    assert_eq!(said.lines().count(), 1, "{said}");
+    let message = stderr(&refused);
+    assert!(message.contains("T.hrxt: exists already"), "{message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
     let kept = fs::read(run.path("T.hrxt")).expect("the file");
     assert_eq!(kept, b"the last crash");
 }

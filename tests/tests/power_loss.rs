@@ -1,19 +1,17 @@
-//! Proves: when the kernel dies or the power goes, everything that was recorded before `sync` was called is in the file, and without `sync`, whatever
-//! the file says is true.
+//! Proves: when the kernel dies or the power fails, everything recorded before `sync` was called is in the file. Without `sync`, whatever the file says
+//! is true.
 //!
-//! How: the real recorder writes, and the file is kept after each of its steps. From this history images are put together as a disk may hold them,
-//! and read. The model of what the disk holds, sector by sector of 512 bytes, is the most hostile that a kernel and a disk can be
-//! which honour flushes and write sectors whole:
+//! How: the real recorder writes, and the file is kept after each step. From this history, images are put together as a disk may hold them, and read. The
+//! model of the disk, in sectors of 512 bytes, is the most hostile one that honours flushes and writes sectors whole:
 //!
-//! - The kernel writes back any page at any time, any number of times, in any order, and the disk may have written any of its sectors and not the others:
-//!   so each sector is as it was at *any* moment since the last `sync` was called. Most images take whole pages from one moment, as most
-//!   write-backs do, and split some into their sectors.
-//! - A page is copied to the disk while the processor writes to it: so each word of an item that is being written may be old or new.
-//! - Before the first `sync` a sector may also never have been written. It then holds zeroes, as file systems promise that know which blocks are
-//!   unwritten, or else what lay there before: here another capture of the same layout, as in a copy that was broken off. And the
-//!   file may be of any length, for its size is data of its own.
+//! - The kernel writes back any page at any time, any number of times and in any order, and the disk may have written some of its sectors and not others.
+//!   So each sector is as it was at *any* moment since the last `sync`. Most images take whole pages from one moment, as most write-backs do, and split
+//!   some into sectors.
+//! - The processor may write to a page while it is copied to the disk, so each word of an item being written may be old or new.
+//! - Before the first `sync`, a sector may never have been written. It then holds zeroes on file systems that track unwritten blocks, and otherwise older
+//!   data: here another capture of the same layout, as in an interrupted copy. The file may have any length, because its size is separate data.
 //!
-//! The second half has no model: a real ext4 on a loop device, whose image is copied in the midst of recording, mounted again, and read.
+//! The second half needs no model: the image of a real ext4 on a loop device is copied while a program records, mounted again, and read.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -22,26 +20,27 @@ use std::path::Path;
 use fastrand::Rng;
 use hrx_trace_format::record::RECORD_BYTES;
 use hrx_trace_reader::{Ending, Error, Trace};
-use hrx_trace_tests::history::{Capture, Said, Shape, Step, Version};
-use hrx_trace_tests::host::{Host, in_namespaces, skip};
+use hrx_trace_tests::history::{Capture, Reading, Shape, Step, Version};
+use hrx_trace_tests::host::{Host, in_namespaces};
 use hrx_trace_tests::seeds;
+use hrx_trace_tests::skip::skip;
 
 const SECTOR: usize = 512;
 const PAGE: usize = 4096;
 
-/// What lies in the place of what was never written.
+/// What a sector that was never written holds.
 #[derive(Clone, Copy, Debug)]
 enum Unwritten<'a> {
-    /// There is no such place: everything has been synced.
+    /// There is no such sector: everything has been synced.
     Nowhere,
     Zeroes,
     Stale(&'a [u8]),
 }
 
-/// Puts images together.
+/// Makes images as a disk may hold them.
 struct Disk<'a> {
     history: &'a [Version],
-    /// The moments that a sector can be of.
+    /// The moments at which a sector may have been written.
     moments: RangeInclusive<usize>,
     unwritten: Unwritten<'a>,
     rng: &'a mut Rng,
@@ -78,7 +77,7 @@ impl Disk<'_> {
         }
     }
 
-    /// The sector as the disk got it at `moment`, or while the next step was writing to it.
+    /// The sector as written at `moment`, or while the next step was changing it.
     fn sector_as_of(&mut self, moment: usize, sector: usize, target: &mut [u8]) {
         target.copy_from_slice(&self.history[moment].bytes[sector..sector + SECTOR]);
         if moment == *self.moments.end() || self.rng.bool() {
@@ -92,7 +91,7 @@ impl Disk<'_> {
             if item == next {
                 continue;
             }
-            // Any of its words, or one of them, or all but one.
+            // Any of its words are new, or one, or all but one.
             let (mode, lone) = (self.rng.u32(..3), self.rng.usize(..8));
             let words = item.chunks_exact_mut(8).zip(next.chunks_exact(8));
             for (index, (word, next)) in words.enumerate() {
@@ -105,7 +104,7 @@ impl Disk<'_> {
                     word.copy_from_slice(next);
                 }
             }
-            // An item whose other words change has its sequence withdrawn meanwhile.
+            // While an item's other words change, its sequence is withdrawn.
             if item[8..] != next[8..] && self.rng.bool() {
                 item[..8].fill(0);
             }
@@ -113,7 +112,7 @@ impl Disk<'_> {
     }
 }
 
-/// A capture of a random shape, in which something happens `steps` times.
+/// A capture of `steps` random steps, finished or not.
 fn any_capture(rng: &mut Rng, shape: Shape, steps: usize) -> Capture {
     let mut steps = Step::random(rng, steps);
     if rng.bool() {
@@ -131,28 +130,28 @@ fn any_shape(rng: &mut Rng) -> Shape {
     }
 }
 
-/// What every image must say, whatever the disk holds.
-fn assert_true(capture: &Capture, moments: RangeInclusive<usize>, trace: &Trace) -> Said {
-    let said = capture.assert_true(trace);
+/// Asserts what every image must satisfy, whatever the disk holds.
+fn assert_true(capture: &Capture, moments: RangeInclusive<usize>, trace: &Trace) -> Reading {
+    let reading = capture.assert_true(trace);
     let history = &capture.versions[moments];
-    for open in &said.report.open_regions {
+    for open in &reading.report.open_regions {
         let ran = |version: &Version| version.open.contains(open);
         assert!(
             history.iter().any(ran),
-            "a region that did not run: {open:?}"
+            "a region that was not running: {open:?}"
         );
-        let completed = said
+        let completed = reading
             .events
             .iter()
             .any(|event| event.correlation_id == open.correlation_id);
-        assert!(!completed, "a region that is completed and runs: {open:?}");
+        assert!(!completed, "a region both completed and running: {open:?}");
     }
-    said
+    reading
 }
 
 #[test]
-fn what_was_synced_is_there() {
-    let mut rng = seeds::rng("what_was_synced_is_there");
+fn what_was_synced_survives() {
+    let mut rng = seeds::rng("what_was_synced_survives");
     let (mut images, mut promised) = (0, 0);
     for _ in 0..30 {
         let shape = any_shape(&mut rng);
@@ -165,7 +164,7 @@ fn what_was_synced_is_there() {
             let next_sync = synced.get(index + 1).copied().unwrap_or(history.len());
             for _ in 0..80 {
                 let now = rng.usize(*sync..next_sync);
-                // Sync promises what had returned before it was called.
+                // `sync` covers the calls that had returned before it was called.
                 let moments = sync - 1..=now;
                 let image = Disk {
                     history,
@@ -174,31 +173,31 @@ fn what_was_synced_is_there() {
                     rng: &mut rng,
                 }
                 .image();
-                let trace = Trace::from_bytes(image).expect("a header that was synced");
-                let said = assert_true(&capture, moments, &trace);
+                let trace = Trace::from_bytes(image).expect("the header was synced");
+                let reading = assert_true(&capture, moments, &trace);
                 promised += assert_kept(
                     &history[sync - 1],
                     &history[now],
                     shape.capacity,
                     &trace,
-                    &said,
+                    &reading,
                 );
                 images += 1;
             }
         }
     }
-    println!("what_was_synced_is_there: {images} images, {promised} promises kept");
+    println!("{images} images, {promised} promises kept");
 }
 
-/// That everything of `synced` that nothing until `now` had taken the place of is there. Returns how much that was.
+/// Asserts that everything in `synced` that nothing had overwritten by `now` is in the image. Returns how much that is.
 fn assert_kept(
     synced: &Version,
     now: &Version,
     capacity: u64,
     trace: &Trace,
-    said: &Said,
+    reading: &Reading,
 ) -> usize {
-    let found: BTreeSet<(u32, u64)> = said
+    let found: BTreeSet<(u32, u64)> = reading
         .events
         .iter()
         .map(|event| (event.ring, event.sequence))
@@ -208,39 +207,39 @@ fn assert_kept(
         for ticket in now.saturating_sub(capacity) + 1..=*synced {
             assert!(
                 found.contains(&(ring, ticket)),
-                "ticket {ticket} of ring {ring} was synced"
+                "ticket {ticket} of ring {ring} was synced and is lost"
             );
             promised += 1;
         }
-        assert!(said.report.rings[ring as usize].claimed <= *now);
+        assert!(reading.report.rings[ring as usize].claimed <= *now);
     }
-    for event in &said.events {
+    for event in &reading.events {
         if event.sequence <= synced.claimed[event.ring as usize] {
             let name = trace.label(event.label_id);
             assert_ne!(
                 name,
                 hrx_trace_reader::Label::Unreadable,
-                "a name that was synced"
+                "a synced name is lost"
             );
         }
     }
     for open in synced.open.iter().filter(|open| now.open.contains(open)) {
         assert!(
-            said.report.open_regions.contains(open),
-            "a running region that was synced"
+            reading.report.open_regions.contains(open),
+            "a synced running region is lost"
         );
         promised += 1;
     }
     if synced.finished {
-        assert_eq!(said.report.ending, Ending::Finished);
+        assert_eq!(reading.report.ending, Ending::Finished);
     }
-    assert!(now.finished || said.report.ending == Ending::WriterDied);
+    assert!(now.finished || reading.report.ending == Ending::WriterDied);
     promised
 }
 
 #[test]
-fn without_sync_what_is_there_is_true() {
-    let mut rng = seeds::rng("without_sync_what_is_there_is_true");
+fn without_sync_whatever_the_file_says_is_true() {
+    let mut rng = seeds::rng("without_sync_whatever_the_file_says_is_true");
     let (mut images, mut refused, mut events) = (0, 0, 0);
     for _ in 0..30 {
         let shape = any_shape(&mut rng);
@@ -275,32 +274,30 @@ fn without_sync_what_is_there_is_true() {
                 }
                 Err(error) => panic!("{error}"),
             };
-            let said = if capture.is_named_by(&trace) {
+            let reading = if capture.is_named_by(&trace) {
                 assert_true(&capture, 0..=now, &trace)
             } else {
-                // The newer one's header never reached the disk: what is left of the older one is read, if anything is.
+                // The newer capture's header never reached the disk: any remains of the older one are read.
                 assert!(stale && older.is_named_by(&trace));
                 older.assert_true(&trace)
             };
-            events += said.events.len();
+            events += reading.events.len();
             if !stale {
-                for (account, claimed) in said.report.rings.iter().zip(&history[now].claimed) {
+                for (account, claimed) in reading.report.rings.iter().zip(&history[now].claimed) {
                     assert!(account.claimed <= *claimed);
                 }
-                assert!(history[now].finished || said.report.ending == Ending::WriterDied);
+                assert!(history[now].finished || reading.report.ending == Ending::WriterDied);
             }
         }
     }
     assert!(refused < images && events > images);
-    println!(
-        "without_sync_what_is_there_is_true: {images} images, {refused} of them without a whole header, {events} events"
-    );
+    println!("{images} images, {refused} of them without an intact header, {events} events");
 }
 
-/// The counter is of one moment, the ring of another: the newest record says how many tickets there were.
+/// The ticket counter may be older than the ring: then the newest record says how many tickets there were.
 #[test]
-fn header_and_ring_of_different_moments() {
-    let mut rng = seeds::rng("header_and_ring_of_different_moments");
+fn a_counter_older_than_its_ring_loses_no_event() {
+    let mut rng = seeds::rng("a_counter_older_than_its_ring_loses_no_event");
     let mut images = 0;
     for _ in 0..20 {
         let shape = any_shape(&mut rng);
@@ -310,9 +307,9 @@ fn header_and_ring_of_different_moments() {
             let [header, ring] = [0; 2].map(|_| rng.usize(..history.len()));
             let mut image = history[ring].bytes.clone();
             image[..PAGE].copy_from_slice(&history[header].bytes[..PAGE]);
-            let trace = Trace::from_bytes(image).expect("a header");
-            let said = capture.assert_true(&trace);
-            for (index, account) in said.report.rings.iter().enumerate() {
+            let trace = Trace::from_bytes(image).expect("the header is intact");
+            let reading = capture.assert_true(&trace);
+            for (index, account) in reading.report.rings.iter().enumerate() {
                 let [header, ring] = [header, ring].map(|moment| history[moment].claimed[index]);
                 let newest_is_outside =
                     ring > header || (ring > 0 && ring + shape.capacity <= header);
@@ -334,13 +331,13 @@ fn header_and_ring_of_different_moments() {
     println!("header_and_ring_of_different_moments: {images} images");
 }
 
-/// A real file system: what of a disk has been written is in its image, what the kernel still holds back is not.
+/// On a real file system: the disk's image holds what has been written, and not what the kernel has yet to write.
 #[test]
-fn what_was_synced_to_ext4_is_on_its_disk() {
+fn what_was_synced_to_ext4_is_on_the_disk() {
     if !nix::unistd::geteuid().is_root() {
-        return skip("only root mounts the image of a disk");
+        return skip("only root can mount a disk image");
     }
-    // A copy of the disk at an instant is what a power failure at this instant leaves; mounting it replays the journal.
+    // A copy of the disk is what a power failure at that instant leaves. Mounting the copy replays the journal.
     let script = r#"
         mount -t tmpfs none "$1"; cd "$1"; mkdir live copy
         truncate -s 16m disk
@@ -358,18 +355,18 @@ fn what_was_synced_to_ext4_is_on_its_disk() {
         return;
     };
     let lines = Host::start(&mut command).ends_well();
-    let said: Vec<_> = lines
+    let printed: Vec<_> = lines
         .iter()
         .filter(|line| *line != "sh exit status: 0")
         .collect();
-    assert_eq!(said[..2], ["created", "sync Some(Ok(()))"]);
-    // Before the sync, not even its name.
+    assert_eq!(printed[..2], ["created", "sync Some(Ok(()))"]);
+    // Before `sync`, not even the file's name is on the disk.
     assert!(
-        said[2].starts_with("no report: cannot read copy/t.hrxt: "),
-        "{said:?}"
+        printed[2].starts_with("no report: cannot read copy/t.hrxt: "),
+        "{printed:?}"
     );
     assert_eq!(
-        said[3..],
+        printed[3..],
         ["WriterDied: 300 claimed, 300 recovered, 0 torn, 1 open"; 2]
     );
 }

@@ -8,9 +8,11 @@ fn project() -> PathBuf {
 }
 
 /// The project's README and those that its map links.
-const READMES: [&str; 6] = [
+const READMES: [&str; 8] = [
     "README.md",
     "crates/hrx-trace/README.md",
+    "crates/hrx-trace-format/README.md",
+    "crates/hrx-trace-reader/README.md",
     "spec/vectors/README.md",
     "tests/README.md",
     "tools/hrx-bench/README.md",

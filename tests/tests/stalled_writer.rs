@@ -1,13 +1,13 @@
-//! Proves: a thread that stands still inside a `record` or a `finish`, at any of its instructions, while another one laps the ring, costs at most
-//! one event, which is counted; and a death at that moment leaves the truth.
+//! Proves: a thread that stalls inside `record` or `finish`, at any instruction, while another laps the ring, costs at most one event, which is counted;
+//! and a death at that moment leaves the truth.
 //!
-//! How: two threads under ptrace, one of which moves at a time. The first is stopped after k instructions of its call, for every k; the second then
-//! records less than a lap, a lap, or more, and is stopped at some instruction of one more call; it returns from that; then the first returns; then the second
-//! laps the ring twice. The file is judged after each of these moves against the tickets that were given out, which are all known: a ticket of the
-//! window has its event, or it is one of a call that has not returned, or it lies in the slot that the stopped thread was about to write.
+//! How: two threads under ptrace, one of which runs at a time. The first is stopped after k instructions of its call, for every k. The second then records
+//! less than a lap, a lap or more, is stopped at some instruction of one more call, and returns from it. Then the first returns, and the second laps the
+//! ring twice. After each move the file is judged against the tickets given out, which are all known: each ticket in the window has its event, or belongs
+//! to a call that has not returned, or lies in the slot that the stopped thread was about to write.
 //!
-//! With a ring of its own the third does not happen, and whatever the second thread does, in its own ring or in the shared one, it costs nothing: shown by
-//! the same moves, with the first thread stopped in the calls of a writer, and in the dropping of one and the making of the next.
+//! With a ring of its own, the last case cannot happen: whatever the second thread does in its own ring or in the shared one, nothing is lost. The same
+//! moves show that, with the first thread stopped in a writer's calls, and while it drops one writer and makes the next.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,9 +21,9 @@ use hrx_trace_tests::crash::pair::{
     self, CAPACITY, KIND_OWN_RECORD, KIND_OWN_REGION, KIND_RECORD, KIND_REGION, KIND_RETAKE,
     LAPPING, RINGS, SHARED, STALLED, word,
 };
-use hrx_trace_tests::crash::seed;
 use hrx_trace_tests::crash::shared_words::SharedWords;
 use hrx_trace_tests::crash::tracee::Tracee;
+use hrx_trace_tests::seeds;
 use nix::unistd::Pid;
 
 /// The child, and what its file must say.
@@ -34,14 +34,14 @@ struct Pair {
     path: PathBuf,
     /// The correlation id of every ticket given out, by ring.
     tickets: [Vec<u64>; RINGS],
-    /// The rings of the threads' writers, once they have recorded something.
+    /// The rings of the threads' writers, once they have recorded.
     own_rings: [Option<usize>; 2],
     /// The events whose calls have begun and not returned, by thread.
     in_progress: [Option<u64>; 2],
-    /// The ticket of the stopped call in the shared ring, from 0, until the slot has been written by somebody who was not stopped.
+    /// The stopped call's ticket in the shared ring, counted from 0, until another thread has written its slot.
     stalled_ticket: Option<usize>,
     images: u64,
-    /// Images in which the stopped thread's slot had lost a newer event.
+    /// Number of images in which the stopped thread's slot had lost a newer event.
     spoiled: u64,
 }
 
@@ -81,7 +81,7 @@ impl Pair {
             .store(value, Ordering::SeqCst);
     }
 
-    /// Lets `thread` make `count` calls of `kind`, undisturbed.
+    /// Makes `count` calls of `kind` in `thread`, without a stop.
     fn call(&mut self, thread: usize, kind: u64, count: u64) {
         self.tell(thread, word::TURN, count);
         self.tell(thread, word::KIND, kind);
@@ -98,7 +98,7 @@ impl Pair {
         self.assert_recorded(&ids);
     }
 
-    /// Lets `thread` execute `steps` instructions of its next call. False: it has returned from it.
+    /// Executes `steps` instructions of `thread`'s next call. False: the call has returned.
     fn enter(&mut self, thread: usize, kind: u64, steps: u64) -> bool {
         self.tell(thread, word::TURN, 1);
         self.tell(thread, word::KIND, kind);
@@ -114,7 +114,7 @@ impl Pair {
         self.go_on(thread, steps)
     }
 
-    /// Lets `thread` execute `steps` more instructions of its call. False: it has returned from it.
+    /// Executes `steps` more instructions of `thread`'s call. False: the call has returned.
     fn go_on(&mut self, thread: usize, steps: u64) -> bool {
         let started = self.word(thread, word::STARTED);
         for _ in 0..steps {
@@ -128,7 +128,7 @@ impl Pair {
         true
     }
 
-    /// Lets `thread` come to the end of the call that it is in; how many instructions that takes.
+    /// Executes `thread` to the end of its call. Returns how many instructions that took.
     fn step_to_the_end(&mut self, thread: usize) -> u64 {
         let started = self.word(thread, word::STARTED);
         let mut steps = 0;
@@ -139,7 +139,7 @@ impl Pair {
         steps
     }
 
-    /// Lets `thread` return from the call that it is in.
+    /// Lets `thread` return from its call.
     fn leave(&mut self, thread: usize) {
         self.child.run(self.threads[thread]);
         let id = self.in_progress[thread].take();
@@ -147,7 +147,7 @@ impl Pair {
         self.assert_recorded(id.as_slice());
     }
 
-    /// Each of `ids` has been given a ticket, and one only.
+    /// Asserts that each of `ids` has been given exactly one ticket.
     fn assert_recorded(&self, ids: &[u64]) {
         for id in ids {
             let tickets = self.tickets.iter().flatten();
@@ -155,19 +155,22 @@ impl Pair {
         }
     }
 
-    /// Notes the tickets that a ring has given out, when its count of them is `claimed`: of `moved`, which are events of `thread`.
+    /// Notes the tickets that `ring` has newly given out, now that it has claimed `claimed`: they are for the events `moved` of `thread`.
     fn note(&mut self, ring: usize, claimed: usize, thread: usize, moved: &[u64]) {
         let new = claimed - self.tickets[ring].len();
         if new == 0 {
             return;
         }
-        assert!(new <= moved.len(), "nobody else was given a ticket");
+        assert!(new <= moved.len(), "a ticket was given to another event");
         match self.word(thread, word::KIND) {
             KIND_RECORD | KIND_REGION => assert_eq!(ring, SHARED),
             _ => {
                 assert_ne!(ring, SHARED);
                 assert_eq!(ring, *self.own_rings[thread].get_or_insert(ring));
-                assert_ne!(self.own_rings[0], self.own_rings[1], "one ring for two");
+                assert_ne!(
+                    self.own_rings[0], self.own_rings[1],
+                    "both writers have the same ring"
+                );
             }
         }
         self.tickets[ring].extend(&moved[..new]);
@@ -176,7 +179,7 @@ impl Pair {
         }
     }
 
-    /// Judges the file. `moved` are the events of `thread` that may have been given tickets since.
+    /// Judges the file. `moved` are the events of `thread` that may have been given tickets since the last time.
     fn judge(&mut self, thread: usize, moved: &[u64]) {
         self.images += 1;
         let trace = Trace::from_bytes(fs::read(&self.path).unwrap()).unwrap();
@@ -191,7 +194,7 @@ impl Pair {
         assert!(report.account.balances(), "{report:?}");
         assert_eq!((report.open_torn, &report.damages), (0, &Vec::new()));
 
-        // Events whose tickets are in the window, or older than it.
+        // Events whose tickets are in the window or older.
         let mut there = Vec::new();
         let mut overwritten = Vec::new();
         let capacity = CAPACITY as usize;
@@ -244,13 +247,13 @@ impl Pair {
             };
             running.push(id);
             if overwritten.contains(&id) {
-                // And its `finish` has not returned: running, or not, is both true.
-                assert_eq!(kind, KIND_REGION, "overwritten in a ring of its own");
+                // Its `finish` has not returned, so both running and ended are true.
+                assert_eq!(kind, KIND_REGION, "overwritten in its own ring");
             } else {
                 assert_eq!(
                     open.contains(&id),
                     !there.contains(&id),
-                    "{id} is shown twice, or never"
+                    "{id} is shown twice or not at all"
                 );
             }
         }
@@ -260,16 +263,16 @@ impl Pair {
 
 #[test]
 fn a_writer_stopped_at_any_instruction_costs_at_most_one_event() {
-    let mut random = Rng::with_seed(seed());
+    let mut random = seeds::rng("a_writer_stopped_at_any_instruction_costs_at_most_one_event");
     let folder = tempfile::tempdir().unwrap();
     let mut pair = Pair::start(folder.path().join("t.hrxt"), folder.path().join("words"));
     pair.call(LAPPING, KIND_RECORD, CAPACITY);
     let mut stops = 0;
-    // The instructions at which standing still cost an event, by how many were left of their call. How many had gone before is not the same each time: a
-    // region asks for the time, in a loop that begins anew if the clock has ticked, and counted so the stores of a dozen calls spanned 65, in one run of some twenty.
+    // The stops that cost an event, by the number of instructions left of their call. The number before the stop would vary: a region reads the clock, in
+    // a loop that restarts if the clock has ticked. Counted that way, the dozen stores spanned 65 instructions in about one run of twenty.
     let mut spoiling = BTreeSet::new();
-    // In turn: enough to reach the slot, and not. By the number of the stop, for by that of the instruction the two cycles met so seldom that not one stop
-    // among the dozen stores of a region was followed by a lap, in one run of some ten: the test then could not tell where an event is lost.
+    // Some reach the stopped thread's slot, some do not. Chosen by the number of the stop: chosen by the instruction, the two cycles met so rarely that in
+    // about one run of ten no stop among the dozen stores of a region was followed by a lap, and the test could not tell where an event is lost.
     let laps = [
         CAPACITY,
         CAPACITY - 1,
@@ -291,13 +294,13 @@ fn a_writer_stopped_at_any_instruction_costs_at_most_one_event() {
                 pair.enter(LAPPING, KIND_RECORD, random.u64(0..250));
                 pair.leave(LAPPING);
             }
-            // Without a ticket it has no slot to spoil.
+            // Without a ticket, it has no slot to spoil.
             let left = (pair.stalled_ticket).map(|_| pair.step_to_the_end(STALLED));
             pair.leave(STALLED);
             if pair.spoiled > spoiled_before {
-                spoiling.insert((kind, left.expect("it had a ticket")));
+                spoiling.insert((kind, left.expect("a spoiled slot has a ticket")));
             }
-            // The slot is written anew, and nothing is left of it all.
+            // The slot is written again, and no trace of the stop remains.
             pair.call(LAPPING, KIND_RECORD, CAPACITY);
             pair.stalled_ticket = None;
             pair.call(LAPPING, KIND_RECORD, CAPACITY);
@@ -312,32 +315,34 @@ fn a_writer_stopped_at_any_instruction_costs_at_most_one_event() {
         };
         Some(left().min()?..=left().max()?)
     };
-    let spans = [KIND_RECORD, KIND_REGION].map(|kind| span(kind).expect("some do"));
+    let spans =
+        [KIND_RECORD, KIND_REGION].map(|kind| span(kind).expect("some stops cost an event"));
     println!(
         "stalled writers checked: {stops}, {} images; a newer event is spoiled by those that have {spans:?} instructions left",
         pair.images
     );
-    assert!(stops > 300, "the child was hardly stopped");
+    assert!(stops > 300, "the child was stopped {stops} times only");
     for span in spans {
-        // Those of the stores, and no other: from the look at the slot to the last word.
+        // Only the stores, from the check of the slot to the last word.
         assert!(span.end() - span.start() < 50, "{span:?}");
     }
 }
 
 #[test]
 fn a_writer_stopped_at_any_instruction_of_its_own_ring_costs_nothing() {
-    let mut random = Rng::with_seed(seed());
+    let mut random =
+        seeds::rng("a_writer_stopped_at_any_instruction_of_its_own_ring_costs_nothing");
     let folder = tempfile::tempdir().unwrap();
     let mut pair = Pair::start(folder.path().join("t.hrxt"), folder.path().join("words"));
-    // Every ring is full: each stopped call writes over an event.
+    // Every ring is full, so each stopped call overwrites an event.
     for thread in [STALLED, LAPPING] {
         pair.call(thread, KIND_OWN_RECORD, CAPACITY);
         pair.call(thread, KIND_RECORD, CAPACITY);
     }
-    // What the other thread does while the first stands still.
+    // What the other thread does while the first is stopped.
     let others = |pair: &mut Pair, random: &mut Rng| {
         if random.bool() {
-            // May well be the ring that the stopped thread is giving back.
+            // This may be the very ring that the stopped thread is giving back.
             pair.call(LAPPING, KIND_RETAKE, 1);
         }
         for kind in [KIND_OWN_RECORD, KIND_RECORD] {
@@ -351,8 +356,8 @@ fn a_writer_stopped_at_any_instruction_of_its_own_ring_costs_nothing() {
     };
     let mut stops = 0;
     for (kind, stride) in [(KIND_OWN_RECORD, 8), (KIND_OWN_REGION, 3), (KIND_RETAKE, 1)] {
-        // At each instruction of one call. Not of a region's: it asks for the time, in a loop that begins anew if the clock has ticked, and here would
-        // never end.
+        // Each instruction of one call. Not of a region's: it reads the clock, in a loop that restarts if the clock has ticked, and single-stepping
+        // would never leave that loop.
         if kind != KIND_OWN_REGION {
             pair.enter(STALLED, kind, 0);
             loop {
@@ -364,7 +369,7 @@ fn a_writer_stopped_at_any_instruction_of_its_own_ring_costs_nothing() {
             }
             pair.leave(STALLED);
         }
-        // At one instruction of each call.
+        // One instruction of each call.
         for steps in (random.u64(0..stride)..).step_by(stride as usize) {
             if !pair.enter(STALLED, kind, steps) {
                 pair.leave(STALLED);
@@ -373,11 +378,11 @@ fn a_writer_stopped_at_any_instruction_of_its_own_ring_costs_nothing() {
             stops += 1;
             others(&mut pair, &mut random);
             pair.leave(STALLED);
-            // What it has now, whosever it was, it goes once round.
+            // Its ring now may have been the other thread's: up to a lap of it is written.
             pair.call(STALLED, KIND_OWN_RECORD, random.u64(0..=CAPACITY));
         }
     }
-    // And a death with both threads in the middle of a call changes nothing.
+    // A death with both threads in the middle of a call changes nothing.
     pair.enter(STALLED, KIND_OWN_RECORD, 50);
     pair.enter(LAPPING, KIND_OWN_REGION, 50);
     let last = fs::read(&pair.path).unwrap();
@@ -385,8 +390,8 @@ fn a_writer_stopped_at_any_instruction_of_its_own_ring_costs_nothing() {
     drop(child);
     assert_eq!(fs::read(path).unwrap(), last);
     println!(
-        "stalled writers with rings of their own checked: {stops}, {} images; nothing is lost",
+        "stalled writers with their own rings checked: {stops}, {} images; nothing is lost",
         pair.images
     );
-    assert!(stops > 300, "the child was hardly stopped");
+    assert!(stops > 300, "the child was stopped {stops} times only");
 }

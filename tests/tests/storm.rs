@@ -1,15 +1,16 @@
-//! Proves: however and whenever a recording process dies, its file has every event whose call had returned, none that is wrong, and a count of
-//! everything else; and the same holds of every look at it while it lives.
+//! Proves: however and whenever a recording process dies, its file holds every event whose call had returned, no wrong one, and a count of everything
+//! else. The same holds whenever the file is read while the process lives.
 //!
-//! How: children of one to eight threads record into rings of one to 100,000 events until they are killed at a random moment, during their creation included.
-//! Each event's fields follow from its thread and its index, and each thread stores in a shared word how many of its calls have returned, so the parent
-//! knows what must be there. Some threads record by writers, which they drop and make anew, of more threads than there are rings for. Half of the children are read all the time while they run, and the small ones of these converted by the real command, too.
+//! How: children of one to eight threads record into rings of one to 100,000 events until they are killed at a random moment, even during creation. Each
+//! event's fields follow from its thread and its index, and each thread stores in a shared word how many of its calls have returned, so the parent knows
+//! what the file must hold. Some threads record through writers that they drop and make again, sometimes more of them than there are rings. Half of the
+//! children are read continuously while they run, and the small ones among these are also converted by the real command.
 //!
-//! One loss is allowed, because it is a promise of the format that it is counted: a thread that stands still amid the stores of one `record` while
-//! others go once round the ring spoils one newer event. The children tell when a lap went by during a call; without that, nothing may be missing, and
-//! from a writer's own ring never: there a death costs at most the record in progress.
+//! One loss is allowed, which the format promises to count: a thread that stalls among the stores of one `record` while others lap the ring spoils one
+//! newer event. The children note when a lap passed during a call. Without one, nothing may be missing; and a writer's own ring loses at most the record
+//! in progress at its death.
 //!
-//! HRX_STORM_SECONDS is how long the storm takes (90), HRX_TEST_SEED repeats one, as far as the scheduler lets it.
+//! HRX_STORM_SECONDS sets the length of the storm (default 90). HRX_TEST_SEED repeats one, as far as the scheduler allows.
 
 use std::collections::HashSet;
 use std::os::unix::process::ExitStatusExt;
@@ -22,15 +23,15 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use hrx_trace_reader::{Account, Ending, Error, Trace};
-use hrx_trace_tests::crash::seed;
 use hrx_trace_tests::crash::shared_words::SharedWords;
 use hrx_trace_tests::crash::storm::{DIE_EXIT, DIE_PANIC, Kind, NAMES, Operation, Plan, word};
 use hrx_trace_tests::programs::PROGRAMS;
+use hrx_trace_tests::seeds;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-/// What an author has told.
+/// What an author has noted in its shared words.
 #[derive(Clone, Copy, Debug)]
 struct Progress {
     own_ring: bool,
@@ -45,7 +46,7 @@ struct Progress {
 fn progress(words: &SharedWords, author: usize) -> Progress {
     let word = |word| words.get(word::of(author, word)).load(Ordering::SeqCst);
     Progress {
-        // The later ones first: what is told later is never ahead of what is told earlier.
+        // In reverse order of the stores: a word read earlier is then never ahead of one read later.
         lapped_at: word(word::LAPPED_AT),
         returned: word(word::RETURNED),
         ending: word(word::ENDING),
@@ -56,7 +57,7 @@ fn progress(words: &SharedWords, author: usize) -> Progress {
     }
 }
 
-/// What was counted.
+/// Totals of a test.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     kills: u64,
@@ -64,23 +65,23 @@ struct Tally {
     live_reads: u64,
     conversions: u64,
     events: u64,
-    /// Of these, how many were in writers' own rings.
+    /// Events in writers' own rings.
     own_events: u64,
-    /// Dead captures with writers that had found no ring left, and with rings that had several writers, one after the other.
+    /// Captures of dead children in which a writer had found no ring left; and in which a ring had several writers, one after the other.
     no_ring_left: u64,
     rings_passed_on: u64,
     torn: u64,
     /// Newer events that a stalled writer spoiled.
     spoiled: u64,
-    /// Dead captures whose every slot's writer died inside `record`, so that the reader went by the lap before.
+    /// Captures of dead children in which the writer of every slot died inside `record`, so that the reader went by the previous lap.
     all_torn: u64,
 }
 
-/// What is known of one child from all looks at its file.
+/// What all readings of one child's file have shown.
 struct Witness<'plan> {
     plan: &'plan Plan,
     words: SharedWords,
-    /// When the first `record` said it began: start minus index, the same for all.
+    /// Stated start minus index, the same for every `record`.
     first_ns: Option<u64>,
     /// By thread.
     thread_ids: Vec<Option<u32>>,
@@ -108,7 +109,7 @@ impl<'plan> Witness<'plan> {
     /// Judges the file as it is now.
     fn judge(&mut self, path: &Path, tally: &mut Tally) -> Ending {
         let before = self.all_progress();
-        let trace = Trace::open(path).expect("the header is whole");
+        let trace = Trace::open(path).expect("the header is intact");
         let mut events = trace.events();
         let mut seen = vec![Seen::default(); self.plan.authors()];
         let mut sequences = vec![0; (self.plan.rings + self.plan.writers) as usize];
@@ -116,7 +117,7 @@ impl<'plan> Witness<'plan> {
         for event in events.by_ref() {
             tally.events += 1;
             let (author, index) =
-                Operation::named(event.correlation_id).expect("an event of nobody");
+                Operation::named(event.correlation_id).expect("every event has an author");
             let operation = Operation::of(self.plan.seed, author, index);
             let (copied_bytes, status, failed) = match operation.kind {
                 Kind::Record => (operation.copied_bytes, operation.status, operation.failed),
@@ -139,7 +140,7 @@ impl<'plan> Witness<'plan> {
             let seen = &mut seen[author];
             assert!(
                 seen.next <= index,
-                "event {index} of author {author} comes twice, or late"
+                "event {index} of author {author} is returned twice or out of order"
             );
             if operation.kind == Kind::Record {
                 let first_ns = event.start_ns - index;
@@ -148,10 +149,10 @@ impl<'plan> Witness<'plan> {
             } else {
                 assert!(
                     seen.region_end_ns <= event.start_ns,
-                    "two regions of a thread at once"
+                    "two regions of one thread at the same time"
                 );
                 seen.region_end_ns = event.end_ns();
-                // Only the last one can be in the open table too.
+                // Only the thread's last region can be in the open table too.
                 seen.last_region = Some(event.correlation_id);
             }
             seen.first = seen.first.or(Some(index));
@@ -160,7 +161,7 @@ impl<'plan> Witness<'plan> {
             assert_eq!(
                 *self.rings[author].get_or_insert(event.ring),
                 event.ring,
-                "an author has one ring"
+                "an author recorded into two rings"
             );
             tally.own_events += u64::from(event.ring >= self.plan.rings);
             let sequence = &mut sequences[event.ring as usize];
@@ -202,7 +203,7 @@ impl<'plan> Witness<'plan> {
             claimed <= started,
             "{claimed} tickets for {started} operations"
         );
-        // When all slots' writers died inside `record` and the records of the lap before are still there, those are what there is.
+        // If the writers of all slots died inside `record` over the previous lap's records, the file holds that lap.
         let all_torn = self.plan.capacity <= self.plan.threads as u64 && !report.damages.is_empty();
         if !all_torn {
             assert_eq!(report.damages, []);
@@ -212,7 +213,7 @@ impl<'plan> Witness<'plan> {
             );
         }
 
-        // What had returned before the look and is not there, though a ticket before its own is.
+        // Events whose calls had returned before the file was read and which are missing, though older tickets are there.
         let missing_of = |author: usize| {
             let (seen, before) = (&seen[author], &before[author]);
             let ring =
@@ -238,7 +239,7 @@ impl<'plan> Witness<'plan> {
                     .filter(|author| author.started > author.returned)
                     .count() as u64
             };
-            // Nobody else writes there: all but what its holder was at.
+            // No other thread writes there: everything is there except the record in progress.
             for author in (0..self.plan.authors()).filter(|author| after[*author].own_ring) {
                 assert_eq!(
                     missing_of(author),
@@ -271,7 +272,7 @@ impl<'plan> Witness<'plan> {
         let mut open_threads = HashSet::new();
         for region in &report.open_regions {
             let (author, index) =
-                Operation::named(region.correlation_id).expect("a region of nobody");
+                Operation::named(region.correlation_id).expect("every region has an author");
             let operation = Operation::of(self.plan.seed, author, index);
             assert_ne!(operation.kind, Kind::Record);
             assert_eq!(
@@ -282,11 +283,11 @@ impl<'plan> Witness<'plan> {
             self.judge_thread(author, region.thread_id);
             assert!(
                 open_threads.insert(self.plan.thread(author)),
-                "a thread has one region at a time"
+                "a thread has two running regions"
             );
             assert!(
                 !completed.contains(&region.correlation_id),
-                "running and completed"
+                "a region is both running and completed"
             );
             assert!(before[author].returned <= index && index < after[author].started);
         }
@@ -297,7 +298,7 @@ impl<'plan> Witness<'plan> {
             {
                 assert!(
                     open_threads.contains(&self.plan.thread(author)),
-                    "the region that ran is not shown"
+                    "the running region is not shown"
                 );
             }
         }
@@ -309,7 +310,7 @@ impl<'plan> Witness<'plan> {
         assert_eq!(id, *self.thread_ids[thread].get_or_insert(id));
     }
 
-    /// Each author is in its own ring, or in its thread's shared one, as it told.
+    /// Asserts that each author recorded into the ring that it noted: its own, or its thread's shared one.
     fn judge_rings(&self, authors: &[Progress]) {
         for (author, ring) in self.rings.iter().enumerate() {
             let Some(ring) = *ring else { continue };
@@ -332,8 +333,8 @@ impl<'plan> Witness<'plan> {
         tally.rings_passed_on += u64::from(rings.len() < own().count());
     }
 
-    /// How many newer events authors may have spoiled in the rings that threads share, by what they told: one for each that was lapped in its last call, and
-    /// one for each that was in an earlier call, unless that slot has been written anew since. None by the only thread of a ring.
+    /// The number of newer events that authors may have spoiled in shared rings, by what they noted: one for each author lapped in its last call, and one
+    /// for each lapped in an earlier call whose slot has not been written since. None in a ring with a single thread.
     fn lapped(&self, authors: &[Progress], shared: &[Account]) -> u64 {
         let plan = self.plan;
         let by = |(author, told): (usize, &Progress)| {
@@ -351,11 +352,11 @@ impl<'plan> Witness<'plan> {
     }
 }
 
-/// What a look found of one author.
+/// What one reading found of an author.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     first: Option<u64>,
-    /// The lowest index that may come.
+    /// The lowest index that may come next.
     next: u64,
     acknowledged: u64,
     region_end_ns: u64,
@@ -376,13 +377,13 @@ enum Death {
 }
 
 impl Death {
-    /// Strikes, and returns when the child is dead.
+    /// Kills the child, and waits for its death.
     fn strike(self, child: &mut Child, words: &SharedWords) {
         let tell = |how| words.get(word::DIE).store(how, Ordering::SeqCst);
         match self {
             Self::Signal(signal) => loop {
-                kill(Pid::from_raw(child.id().cast_signed()), signal).expect("the child is there");
-                // The runtime's handler takes the first SIGSEGV, finds no guard page, and leaves the next one to the kernel.
+                kill(Pid::from_raw(child.id().cast_signed()), signal).expect("the child exists");
+                // The runtime's handler catches the first SIGSEGV, finds no guard page, and leaves the next one to the kernel.
                 sleep(Duration::from_micros(100));
                 if signal != Signal::SIGSEGV || child.try_wait().unwrap().is_some() {
                     break;
@@ -403,19 +404,19 @@ impl Death {
     }
 }
 
-/// One child's fate.
+/// The life and death of one child.
 #[derive(Clone, Debug)]
 struct Fate {
     plan: Plan,
     death: Death,
-    /// Since it was ready, or, if `early`, since it was started.
+    /// Counted from when the child is ready or, if `early`, from its start.
     lifetime: Duration,
     early: bool,
     live_reader: bool,
 }
 
 impl Fate {
-    /// Lets it happen in `folder`.
+    /// Runs, kills and judges the child, its files in `folder`.
     fn befall(&self, folder: &Path, tally: &mut Tally) {
         let folder = tempfile::tempdir_in(folder).unwrap();
         let path = folder.path().join("t.hrxt");
@@ -431,7 +432,7 @@ impl Fate {
         while !self.early && !ready() {
             assert!(
                 child.0.try_wait().unwrap().is_none(),
-                "the child does not get ready"
+                "the child ended before it was ready"
             );
             sleep(Duration::from_micros(100));
         }
@@ -455,7 +456,7 @@ impl Fate {
             tally.before_ready += 1;
             match Trace::open(&path) {
                 Ok(trace) => assert_eq!(trace.report().account, Account::default()),
-                // Not yet made, or not yet published: either way no trace, and said so.
+                // Not yet created, or not yet published. Either is refused as no trace.
                 Err(Error::Io { .. } | Error::Header { .. }) => {}
                 Err(other) => panic!("{other}"),
             }
@@ -465,7 +466,7 @@ impl Fate {
         self.convert(&path, tally);
     }
 
-    /// Converts the file, if it is to be read while it is written and so small that this takes no longer than the child lives.
+    /// Converts the file if it is read while it is written, and so small that converting takes no longer than the child lives.
     fn convert(&self, path: &Path, tally: &mut Tally) {
         if !self.live_reader
             || self.plan.capacity * u64::from(self.plan.rings + self.plan.writers) > 1_000
@@ -486,7 +487,7 @@ impl Fate {
     }
 }
 
-/// A child that does not outlive a failed test.
+/// A child that is killed if the test fails.
 struct Killed(Child);
 
 impl Drop for Killed {
@@ -496,7 +497,7 @@ impl Drop for Killed {
     }
 }
 
-/// Says what was being done when an assertion failed.
+/// Prints the child's plan if an assertion fails.
 struct Saying<'fate>(&'fate Fate);
 
 impl Drop for Saying<'_> {
@@ -507,13 +508,13 @@ impl Drop for Saying<'_> {
     }
 }
 
-/// A number from 1 to `max`, its magnitude as random as its digits.
+/// A number from 1 to `max`, of random magnitude.
 fn any_size(random: &mut Rng, max: u64) -> u64 {
     let bits = random.u32(0..=max.ilog2() + 1);
     random.u64(1..=max.min(1 << bits))
 }
 
-/// Where files are made: on the disk, or in memory.
+/// Where files are created: on disk and in memory.
 fn folders() -> Vec<PathBuf> {
     let memory = PathBuf::from("/dev/shm");
     let mut folders = vec![std::env::temp_dir()];
@@ -521,10 +522,10 @@ fn folders() -> Vec<PathBuf> {
     folders
 }
 
-/// The first promise, as the README makes it: several threads, a wrapping ring, SIGKILL.
+/// The README's first promise: several threads, a wrapping ring, SIGKILL.
 #[test]
-fn five_hundred_kills() {
-    let mut random = Rng::with_seed(seed());
+fn five_hundred_kills_lose_no_event_that_was_recorded() {
+    let mut random = seeds::rng("five_hundred_kills_lose_no_event_that_was_recorded");
     let folders = folders();
     let mut tally = Tally::default();
     for number in 0..500 {
@@ -554,12 +555,12 @@ fn five_hundred_kills() {
 }
 
 #[test]
-fn storm() {
+fn a_storm_of_deaths_leaves_every_file_true() {
     let seconds = match std::env::var("HRX_STORM_SECONDS") {
         Ok(seconds) => seconds.parse().expect("HRX_STORM_SECONDS is a number"),
         Err(_) => 90,
     };
-    let mut random = Rng::with_seed(seed());
+    let mut random = seeds::rng("a_storm_of_deaths_leaves_every_file_true");
     let folders = folders();
     let mut tally = Tally::default();
     LazyLock::force(&PROGRAMS);
@@ -598,6 +599,6 @@ fn storm() {
     println!("storm of {seconds} s: {tally:?}");
     assert!(
         tally.kills > seconds && tally.conversions > seconds,
-        "hardly a storm"
+        "too few kills or conversions: {tally:?}"
     );
 }

@@ -1,12 +1,12 @@
-//! Proves that a program that records runs under valgrind, and that valgrind finds nothing to complain of.
+//! Proves: a program that records runs under valgrind, and valgrind has no complaint.
 //!
-//! The bug: creating a recorder crashed with SIGSEGV under valgrind on Linux 6.4 and later, in the first look at a clock. Found by counting the
-//! instructions of a `record` with callgrind. Users who hunt a crash of their own run valgrind.
+//! The bug: on Linux 6.4 and later, creating a recorder crashed with SIGSEGV under valgrind, at the first reading of a clock. Found by counting the
+//! instructions of `record` with callgrind. Users who debug their own crashes run valgrind.
 
 use std::process::Command;
 
 use hrx_trace_reader::Trace;
-use hrx_trace_tests::host::skip;
+use hrx_trace_tests::skip::skip;
 
 #[test]
 fn a_recording_program_runs_under_valgrind() {

@@ -1,4 +1,4 @@
-//! What Perfetto makes of a trace that is still being written, cut wherever it may be, and of several captures in one trace.
+//! What Perfetto shows of a trace that is still being written, wherever it is cut, and of several captures in one trace.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -25,7 +25,7 @@ fn convert(folder: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "{complaint}");
 }
 
-/// A dozen regions on two lanes and one that runs, of a process with the id 1.
+/// A dozen regions on two lanes and a running one, of a process with the id 1.
 fn capture(rank: u64) -> Capture {
     let mut capture = Capture::new(16).attributes(&format!("rank={rank}\n"));
     capture.identity.process_id = 1;
@@ -50,7 +50,7 @@ fn capture(rank: u64) -> Capture {
     capture
 }
 
-/// The regions that ended: process, track, start, duration.
+/// The completed regions: process, track, start, duration.
 fn regions(trace: &TpTrace) -> Vec<(i64, i64, i64, i64)> {
     let regions = trace.slices.iter().filter(|slice| {
         slice.category.as_deref() == Some("hrx.host-observed") && slice.dur_ns >= 0
@@ -63,7 +63,7 @@ fn regions(trace: &TpTrace) -> Vec<(i64, i64, i64, i64)> {
         .collect()
 }
 
-/// The bug to exclude: an object that is cut is refused, and what was recorded until then cannot be seen before the end.
+/// A cut JSON object is refused: a trace written as one could not be seen before its end.
 #[test]
 fn a_followed_trace_opens_wherever_it_is_cut() {
     let Some(tools) = Tools::trace_processor() else {
@@ -78,7 +78,7 @@ fn a_followed_trace_opens_wherever_it_is_cut() {
     );
     let whole = fs::read(folder.path().join("run.json")).expect("the trace");
     let text = std::str::from_utf8(&whole).expect("UTF-8");
-    // At every kind of place: within a name, a number, a key, an escape, a character, between events, behind a comma.
+    // At every kind of place: within a name, a number, a key, an escape, a character, between events, after a comma.
     let events: Vec<usize> = text.match_indices(REGION).map(|at| at.0).collect();
     let within = events[5]..events[6];
     let cuts = within
@@ -95,7 +95,7 @@ fn a_followed_trace_opens_wherever_it_is_cut() {
         assert_eq!(trace.error, None, "{}", file.display());
         let bytes = fs::read(file).expect("the cut");
         let so_far = String::from_utf8_lossy(&bytes).matches(REGION).count();
-        // The one that is being written may be missing.
+        // The region being written may be missing.
         let seen = regions(&trace).len();
         let is_whole = bytes.len() + 2 >= whole.len();
         assert!(
@@ -122,7 +122,7 @@ fn a_followed_trace_opens_wherever_it_is_cut() {
     }
 }
 
-/// The bug: a member without its end is refused ("GZIP stream incomplete, trace is likely corrupt").
+/// The bug: a gzip member without its end is refused ("GZIP stream incomplete, trace is likely corrupt").
 #[test]
 fn a_compressed_trace_opens_while_it_is_followed() {
     let Some(tools) = Tools::trace_processor() else {
@@ -130,7 +130,7 @@ fn a_compressed_trace_opens_while_it_is_followed() {
     };
     let folder = tempfile::tempdir().expect("a folder");
     let mut capture = capture(0);
-    // Of no known boot, so that the lock alone decides.
+    // Of an unknown boot, so that the lock alone decides whether it is live.
     capture.identity.boot_id = [0; 16];
     let lives = File::open(capture.write(folder.path(), "run.hrxt")).expect("the capture");
     lives.lock().expect("the writer's lock");
@@ -144,7 +144,7 @@ fn a_compressed_trace_opens_while_it_is_followed() {
         (child, folder.path().join(format!("run.{end}")))
     });
     for (mut child, path) in followed {
-        // At any moment: behind the head, behind the regions.
+        // At any moment: after the header, after the regions.
         let began = Instant::now();
         let mut seen = 0;
         while seen < 12 {
@@ -163,14 +163,14 @@ fn a_compressed_trace_opens_while_it_is_followed() {
     }
 }
 
-/// How many regions Perfetto sees.
+/// The number of regions that Perfetto sees.
 fn opened(tools: &Tools, file: &Path) -> usize {
     let traces = tools.trace_processors(&[file]);
     assert_eq!(traces[0].error, None, "{}", file.display());
     regions(&traces[0]).len()
 }
 
-/// Process ids are all 1, as in containers, and tids are equal: no region may come to the wrong process, and none vanish.
+/// All process ids are 1, as in containers, and tids are equal: no region may move to another process or vanish.
 #[test]
 fn captures_of_containers_stay_apart() {
     let Some(tools) = Tools::trace_processor() else {

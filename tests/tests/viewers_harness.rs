@@ -1,7 +1,7 @@
-//! The viewer harness can fail: every rule that a viewer is known to have, broken by hand, is seen through it, and a
-//! file that keeps them all comes out as it was written.
+//! The viewer harness can fail: it reports each known rule of a viewer when a file breaks it, and returns a file that
+//! keeps them all as it was written.
 //!
-//! Each table is one start of the viewer. A case is the events of a file, and what must come of it.
+//! Each table takes one start of the viewer. A case is a file's events and what the viewer must make of them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ fn slice<'a>(trace: &'a TpTrace, name: &str) -> &'a TpSlice {
 }
 
 #[test]
-fn trace_processor_gives_a_good_file_as_it_was_written() {
+fn trace_processor_returns_a_good_file_as_it_was_written() {
     let Some(tools) = Tools::trace_processor() else {
         return;
     };
@@ -96,15 +96,15 @@ fn trace_processor_gives_a_good_file_as_it_was_written() {
     assert_eq!(slice(trace, "inner").parent_id, Some(outer.id));
     assert_eq!(slice(trace, "marker").pid, Some(1));
     let [flow] = &trace.flows[..] else {
-        panic!("one flow, not {:?}", trace.flows)
+        panic!("expected one flow: {:?}", trace.flows)
     };
-    // It leaves from the innermost slice at its time.
+    // It starts at the innermost slice at its time.
     assert_eq!(
         (flow.slice_out, flow.slice_in),
         (slice(trace, "inner").id, slice(trace, "touching").id)
     );
     let [counter] = &trace.counters[..] else {
-        panic!("one sample, not {:?}", trace.counters)
+        panic!("expected one sample: {:?}", trace.counters)
     };
     assert_eq!(
         (counter.ts_ns, counter.value, counter.name.as_deref()),
@@ -117,7 +117,7 @@ fn trace_processor_shows_each_broken_rule() {
     let Some(tools) = Tools::trace_processor() else {
         return;
     };
-    // The file, what the engine must complain of, and how many slices are left of those written.
+    // The file, the complaint that the engine must make, and how many of the slices remain.
     let cases = [
         (
             "slices that overlap on one tid",
@@ -171,13 +171,13 @@ fn trace_processor_shows_each_broken_rule() {
     assert_eq!(
         after.faults(),
         [""; 0],
-        "a refused file does not spoil the next"
+        "a refused file spoiled the next one"
     );
     assert_eq!(after.slices.len(), 6);
 }
 
 #[test]
-fn trace_processor_changes_values_that_break_a_rule_in_silence() {
+fn trace_processor_silently_changes_values_that_break_a_rule() {
     let Some(tools) = Tools::trace_processor() else {
         return;
     };
@@ -276,7 +276,7 @@ fn trace_processor_reads_native_tracks_that_python_wrote() {
 }
 
 #[test]
-fn catapult_gives_a_good_file_as_it_was_written_and_shows_each_broken_rule() {
+fn catapult_returns_a_good_file_as_it_was_written_and_shows_each_broken_rule() {
     let Some(tools) = Tools::browser() else {
         return;
     };
@@ -312,7 +312,7 @@ fn catapult_gives_a_good_file_as_it_was_written_and_shows_each_broken_rule() {
     }
 
     let [.., trace, coarse] = &traces[..] else {
-        panic!("the good files are there")
+        panic!("expected the good files' traces first")
     };
     assert_eq!(trace.faults(), [""; 0]);
     assert_eq!(trace.time_unit, "ns");
@@ -336,13 +336,13 @@ fn catapult_gives_a_good_file_as_it_was_written_and_shows_each_broken_rule() {
             (1_001, 10_000, 2, 0, false, "outer \"ü😀"),
             (1_001, 1, 2, 1, false, "inner"),
             (11_001, 1, 2, 0, false, "touching"),
-            // Until the last event of its own thread, which it is itself.
+            // Reaches to the last event of its thread, which it is itself.
             (20_000, 0, 2, 0, true, "open"),
             (2_251_799_813_685_247, 1, 3, 0, false, "late"),
         ]
     );
     let [outer, inner, ..] = &trace.slices[..] else {
-        panic!("the slices are there")
+        panic!("expected two slices or more")
     };
     assert_eq!(
         (inner.parent, inner.pid, inner.process.as_deref()),
@@ -354,7 +354,7 @@ fn catapult_gives_a_good_file_as_it_was_written_and_shows_each_broken_rule() {
     );
     assert_eq!(outer.args["failed"], json!(true));
     let [instant] = &trace.instants[..] else {
-        panic!("one instant, not {:?}", trace.instants)
+        panic!("expected one instant: {:?}", trace.instants)
     };
     assert_eq!(
         (
@@ -365,7 +365,7 @@ fn catapult_gives_a_good_file_as_it_was_written_and_shows_each_broken_rule() {
         (5_000, "marker", "process")
     );
     let [counter] = &trace.counters[..] else {
-        panic!("one counter, not {:?}", trace.counters)
+        panic!("expected one counter: {:?}", trace.counters)
     };
     assert_eq!(
         (counter.name.as_str(), counter.series.as_str(), counter.pid),
@@ -376,7 +376,7 @@ fn catapult_gives_a_good_file_as_it_was_written_and_shows_each_broken_rule() {
         (5_000, 1.5)
     );
     let [flow] = &trace.flows[..] else {
-        panic!("one flow, not {:?}", trace.flows)
+        panic!("expected one flow: {:?}", trace.flows)
     };
     assert_eq!(
         (flow.title.as_str(), flow.start_ns, flow.end_ns),
@@ -395,12 +395,12 @@ fn catapult_gives_a_good_file_as_it_was_written_and_shows_each_broken_rule() {
     assert_ne!(
         touching(coarse),
         Some(0),
-        "milliseconds nest a neighbour that touches"
+        "with milliseconds, catapult nests a slice that touches the one before"
     );
 }
 
 #[test]
-fn speedscope_gives_a_good_file_as_it_was_written_and_shows_each_broken_rule() {
+fn speedscope_returns_a_good_file_as_it_was_written_and_shows_each_broken_rule() {
     let Some(tools) = Tools::browser() else {
         return;
     };
@@ -412,7 +412,7 @@ fn speedscope_gives_a_good_file_as_it_was_written_and_shows_each_broken_rule() {
     ]);
     let traces = tools.speedscope(&files);
     let [good, cut, text_tid, overlap] = &traces[..] else {
-        panic!("an answer for each file")
+        panic!("expected an answer for each file")
     };
     assert_eq!(good.error, None);
     let names: Vec<_> = good
@@ -437,7 +437,7 @@ fn speedscope_gives_a_good_file_as_it_was_written_and_shows_each_broken_rule() {
             ("C", "b", 15.0),
             ("C", "a", 15.0)
         ],
-        "a lasts too long"
+        "a is not drawn out to the end of b"
     );
 }
 

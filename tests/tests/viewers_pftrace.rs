@@ -1,5 +1,5 @@
-//! Perfetto's own format beside what its viewers show of it (that is `viewers_cases`): decoded with Perfetto's own Python package, put together
-//! with a trace of the same host's devices, and weighed against the JSON. And what both formats show beside the regions.
+//! Perfetto's own format, decoded with Perfetto's own Python package, joined with a trace of the same host's devices, and compared in size with the
+//! JSON; and what both formats show besides regions. What viewers show of the regions is tested in `viewers_cases`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ fn convert(captures: &[&Path], to: &Path, options: &[&str]) {
     assert!(converted.status.success(), "{complaint}");
 }
 
-/// Two submissions, each an upload, two kernels that overlap and a download that failed; more beside them; something running.
+/// Two submissions, each an upload, two overlapping kernels and a failed download; a few more regions; one running.
 fn pipeline() -> Capture {
     let mut capture = Capture::new(64).attributes("rank=3\n");
     let gemm = capture.label("gemm");
@@ -60,8 +60,8 @@ const ORDER: [&str; 7] = [
     "lane 9",
 ];
 
-/// The bug: lanes directly under the process came out in the order of their names, whatever their ranks; found on a picture of Perfetto's user
-/// interface, which asks this.
+/// The bug: lanes directly under the process were sorted by name, whatever their ranks. Found on a picture of Perfetto's user interface, which makes
+/// this query.
 #[test]
 fn perfetto_shows_lanes_in_their_order() {
     let Some(tools) = Tools::trace_processor() else {
@@ -147,7 +147,7 @@ fn python(tools: &Tools, script: &str, words: &[&Path]) -> Value {
 }
 
 #[test]
-fn perfettos_own_package_decodes_it() {
+fn perfettos_own_package_decodes_the_trace() {
     let Some(tools) = Tools::python() else {
         return;
     };
@@ -168,7 +168,7 @@ fn perfettos_own_package_decodes_it() {
     assert_eq!(facts["account"]["recovered"], 9);
     assert_eq!(facts["ending"], "writer-died");
 
-    // The tracks stand in the order of their lanes, sub-lanes behind their own.
+    // The tracks are in the order of their lanes, sub-lanes after their lane.
     let tracks = decoded["tracks"].as_array().expect("tracks");
     let process = "pipeline rank=3 (host-observed)";
     let lanes = tracks
@@ -225,7 +225,8 @@ fn perfettos_own_package_decodes_it() {
     );
 }
 
-/// Written by another program on the same host, after it slept for a second: its boot time is ahead of its monotonic time by so much more.
+/// Written by another program on the same host after the host was suspended for a second, so its boot time is that much further ahead of its monotonic
+/// time.
 const WRITE_DEVICE_TRACE: &str = r#"
 import sys
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
@@ -248,7 +249,7 @@ print("{}")
 "#;
 
 #[test]
-fn it_lines_up_with_a_trace_of_the_same_host() {
+fn the_trace_lines_up_with_one_of_the_same_host() {
     let (Some(tools), Some(_)) = (Tools::trace_processor(), Tools::python()) else {
         return;
     };
@@ -260,7 +261,7 @@ fn it_lines_up_with_a_trace_of_the_same_host() {
     );
     convert(&[&capture], &ours, &["--format", "perfetto"]);
     python(&tools, WRITE_DEVICE_TRACE, &[&device]);
-    // Traces of Perfetto's are put together by appending one to the other.
+    // Perfetto's traces are joined by appending one to the other.
     let read = |path: &PathBuf| fs::read(path).expect("a file");
     let both: Vec<PathBuf> = [[&ours, &device], [&device, &ours]]
         .into_iter()
@@ -281,17 +282,17 @@ fn it_lines_up_with_a_trace_of_the_same_host() {
             named.map(|slice| slice.ts_ns).collect()
         };
         assert_eq!(starts("kernel on the device"), [78_000_100_500]);
-        // The host began to upload half a microsecond before.
+        // The host's upload began half a microsecond earlier.
         assert_eq!(starts("native region (host-observed)")[1], 78_000_100_001);
     }
 }
 
 /// From which track to which, and from when to when.
 type Arrows = Vec<(String, i64, i64)>;
-/// By name, when and how much.
+/// By name: when, and how much.
 type Rates = BTreeMap<String, Vec<(i64, f64)>>;
 
-/// Arrows and copy rates, by the names of what they show.
+/// The arrows by the names of their tracks, the copy rates by the names of their counters.
 fn extras(trace: &TpTrace) -> (Arrows, Rates) {
     assert_eq!(trace.faults(), [""; 0]);
     let first_ns = trace.slices[0].ts_ns;
@@ -359,7 +360,7 @@ fn arrows_and_copy_rates_are_the_same_in_both_formats() {
         ]
         .map(|(arrow, from, to)| (arrow.to_owned(), from, to))
     };
-    // Times from the first slice on, which began after 1 ns.
+    // Times count from the first slice, which began at 1 ns.
     assert_eq!(
         arrows,
         [of_submission(99_999), of_submission(199_999)].concat()
@@ -375,10 +376,10 @@ fn arrows_and_copy_rates_are_the_same_in_both_formats() {
     }
 }
 
-/// The bug: arrows as members of the slices (`bind_id`, `flow_in`, `flow_out`) had catapult complain of every region in the middle of a chain; found
-/// here.
+/// The bug: with arrows as members of the slices (`bind_id`, `flow_in`, `flow_out`), catapult complained about every region in the middle of a chain.
+/// Found by this test.
 #[test]
-fn arrows_and_copy_rates_in_catapult() {
+fn catapult_shows_arrows_and_copy_rates() {
     let Some(tools) = Tools::browser() else {
         return;
     };
@@ -419,7 +420,7 @@ fn arrows_and_copy_rates_in_catapult() {
     );
 }
 
-/// What a job records: mostly kernels, some copies, with and without ids; numbers of the usual sizes.
+/// A typical job: mostly kernels, some copies, with or without correlation ids, numbers of the usual sizes.
 fn job(correlated: bool) -> Capture {
     let mut capture = Capture::new(20_000);
     let labels: Vec<u32> = (0..40)
@@ -443,7 +444,7 @@ fn job(correlated: bool) -> Capture {
 }
 
 #[test]
-fn it_is_at_most_a_quarter_of_the_json() {
+fn the_trace_is_at_most_a_quarter_of_the_json() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for (correlated, options) in [
         (true, &[][..]),
@@ -484,9 +485,8 @@ with open(sys.argv[2], encoding="utf-8") as file:
 print(json.dumps({"csv": rows, "jsonl": lines}))
 "#;
 
-/// Python's own modules read the same rows from both.
 #[test]
-fn tables_are_read_by_python() {
+fn pythons_modules_read_the_same_rows_from_csv_and_jsonl() {
     let Some(tools) = Tools::python() else {
         return;
     };

@@ -1,5 +1,5 @@
-//! The page of `hrx-convert -o report.html`, opened from disk in a real browser: what it counts, finds and shows, that nothing in a capture is
-//! ever markup, and that it asks nobody for anything.
+//! The page of `hrx-convert -o report.html`, opened from disk in a real browser: what it counts, finds and shows, that nothing in a capture becomes
+//! markup, and that it makes no request.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn page(capture: &Capture, folder: &Path, name: &str) -> PathBuf {
     to
 }
 
-/// What it says on the standard output.
+/// What the command prints on standard output.
 fn convert(arguments: &[&Path]) -> String {
     let converted = Command::new(&PROGRAMS.convert)
         .args(arguments)
@@ -28,7 +28,7 @@ fn convert(arguments: &[&Path]) -> String {
     String::from_utf8(converted.stdout).expect("UTF-8")
 }
 
-/// Items of an upload, a kernel and a download under one correlation id; the last kernel never ended, one download failed, some were overwritten.
+/// Items of an upload, a kernel and a download under one correlation id. The last kernel never ended, one download failed, and some were overwritten.
 fn pipeline() -> Capture {
     let mut capture = Capture::new(100);
     let (gemm, copy) = (capture.label("gemm"), capture.label("copy in"));
@@ -56,7 +56,7 @@ fn pipeline() -> Capture {
     capture
 }
 
-/// Labels that would be markup, script, or the end of a data island; and text of every kind.
+/// Labels that would be markup, a script or the end of a data island, and text of every kind.
 const HOSTILE: [&str; 9] = [
     "<script>globalThis.hostile = 'script'</script>",
     "</script><script>globalThis.hostile = 'island'</script>",
@@ -101,7 +101,7 @@ fn assert_calm(page: &ReportPage) {
         "{}",
         page.policy
     );
-    // The page's own script and the one island that it has not unpacked; no image, no frame, no link.
+    // The page's own script and the one data island that it has not unpacked; no image, frame or link.
     assert_eq!(page.elements["script"], 2);
     for name in ["img", "iframe", "link", "object", "a"] {
         assert_eq!(page.elements.get(name), None, "{name}");
@@ -109,7 +109,7 @@ fn assert_calm(page: &ReportPage) {
 }
 
 #[test]
-fn it_counts_finds_and_shows() {
+fn the_page_counts_finds_and_shows_regions() {
     let Some(tools) = Tools::browser() else {
         return;
     };
@@ -131,7 +131,7 @@ fn it_counts_finds_and_shows() {
     };
     assert!((10..101).contains(&count(&page.zoomed)), "{}", page.zoomed);
     assert!(count(&page.end) <= 3, "{}", page.end);
-    // 33 or 34 of the 100 that are left, and the one that runs.
+    // 33 or 34 of the remaining 100, and the running one.
     assert_eq!(page.found, "34 regions");
     for text in [
         "gemm",
@@ -145,7 +145,7 @@ fn it_counts_finds_and_shows() {
         assert!(page.selected.contains(text), "{text}: {}", page.selected);
     }
     assert!(page.selected.contains("lane"), "{}", page.selected);
-    // The next of its correlation is another lane's.
+    // The next region of its correlation is on another lane.
     assert!(page.related.contains("download (2)"), "{}", page.related);
     for text in [
         "the writer died at 2026-",
@@ -176,7 +176,7 @@ fn nothing_in_a_capture_is_markup() {
         .try_into()
         .expect("a page");
     assert_calm(&page);
-    // Each as itself, what would reorder or vanish spelt out.
+    // Each label as it is, with characters that would reorder text or vanish spelt out.
     for text in &HOSTILE[..6] {
         assert!(page.body.contains(text), "{text}: {}", page.body);
     }
@@ -187,7 +187,7 @@ fn nothing_in_a_capture_is_markup() {
     ] {
         assert!(page.body.contains(text), "{text}: {}", page.body);
     }
-    // Two labels and a third that has it inside, each completed and running.
+    // Two labels and a third that contains the text, each completed and running.
     assert_eq!(page.found, "6 regions");
     assert!(page.selected.contains("<script>"), "{}", page.selected);
 }
@@ -210,7 +210,7 @@ fn an_empty_capture_has_a_page() {
 }
 
 #[test]
-fn a_million_regions_are_usable() {
+fn a_page_of_a_million_regions_is_usable() {
     const REGIONS: u64 = 1_000_000;
     let Some(tools) = Tools::browser() else {
         return;
@@ -255,10 +255,10 @@ fn a_million_regions_are_usable() {
     eprintln!("{bytes} bytes, first paint after {} ms", page.painted_ms);
 }
 
-/// The bug: the page of a window showed an account that did not balance, for what was not read was missing in it, and did not say that a filter had
-/// left anything out. Found by reading it beside the text.
+/// The bug: the page of a window showed an account that did not balance, because the events not read were missing in it, and did not mention that a
+/// filter had left something out. Found by comparing the page with the text.
 #[test]
-fn it_says_what_was_not_read_and_what_was_filtered_out() {
+fn the_page_says_what_was_not_read_and_what_was_filtered_out() {
     let Some(tools) = Tools::browser() else {
         return;
     };

@@ -1,4 +1,4 @@
-// What catapult, the code of chrome://tracing, makes of a trace: its own importer and model in headless Chromium.
+// What catapult, the code of chrome://tracing, reads in a trace: its own importer and model in headless Chromium.
 //
 //   node catapult.js FILE…
 //
@@ -79,7 +79,7 @@ async function main(files) {
   const browser = await launchChromium();
   try {
     const tab = await openTab(browser);
-    // The viewer reports some faults by a dialog, which would wait for ever.
+    // The viewer reports some faults in a dialog, which would block.
     tab.on('dialog', (dialog) => dialog.dismiss());
     await tab.goto(`${server.base}/`);
     await tab.waitForFunction(() => window.tr?.importer?.Import && tr.Model);

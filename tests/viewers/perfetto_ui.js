@@ -1,23 +1,23 @@
-// A picture of a trace in Perfetto's real user interface, for the READMEs. For checks use trace_processor.js: it is
-// the same engine without the wait.
+// Takes a picture of a trace in Perfetto's real user interface, for the READMEs. Checks use trace_processor.js: the
+// same engine, and faster.
 //
 //   node perfetto_ui.js TRACE PNG [--width PIXELS] [--select GLOB]
 //
 // Every group of tracks is opened, and the picture reaches from the time axis to the last track. `--select` selects
-// the first slice whose name matches, so that its details stand below the tracks.
+// the first slice whose name matches, so that its details appear below the tracks.
 'use strict';
 const fs = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { launchChromium, openTab, perfettoDist, run, serve } = require('./tools.js');
 
-// The wheel's build puts the details of a slice into half the width and an empty "No source code found" beside them;
-// this gives them the places that they have in Perfetto itself.
+// The wheel's build shows the details of a slice in half the width, next to an empty "No source code found". This
+// restores the layout of Perfetto itself.
 const STYLE = `
   .pf-grid-layout > .pf-grid-layout-column:last-child:not(:has(section)) { display: none }
   .pf-grid-layout > .pf-grid-layout-column:first-child:has(.pf-grid-layout-column) { display: contents }`;
 
-/** Runs in the page: opens every group of tracks and selects the first slice whose name matches `glob`, if one is asked for. */
+/** Runs in the page: opens every group of tracks, and selects the first slice whose name matches `glob`, if given. */
 async function arrange(glob) {
   app.commands.runCommand('dev.perfetto.ExpandAllGroups');
   if (glob === undefined) return;
@@ -63,7 +63,7 @@ async function main(words) {
     await tab.addStyleTag({ content: STYLE });
     await tab.evaluate(arrange, values.select);
     await settled(tab);
-    // No empty room between the tracks and the details.
+    // No empty space between the tracks and the details.
     const { tracksBottom, tracksRoomBottom } = await tab.evaluate(measure);
     await tab.setViewportSize({ ...size, height: size.height - Math.floor(tracksRoomBottom - tracksBottom) });
     await settled(tab);

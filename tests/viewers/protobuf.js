@@ -1,4 +1,4 @@
-// As much of the protobuf wire format as the trace processor's remote procedure calls need.
+// The part of the protobuf wire format that the trace processor's remote procedure calls need.
 // Integers are BigInt throughout, so that 64-bit values stay exact.
 'use strict';
 
@@ -52,7 +52,7 @@ function find(message, field) {
   return undefined;
 }
 
-/** The values of a repeated integer field, which comes packed or alone, as signed 64-bit integers. */
+/** The values of a repeated integer field, packed or single, as signed 64-bit integers. */
 function* repeatedIntegers(value) {
   if (typeof value === 'bigint') return yield BigInt.asIntN(64, value);
   for (let at = 0; at < value.length;) {

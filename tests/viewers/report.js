@@ -5,10 +5,10 @@
 // prints one line of JSON per file, all files in one start of the browser:
 //   {"file", "requests": [url], "errors": [text], "painted_ms", "title", "policy", "body", "elements": {name: count},
 //    "whole", "zoomed", "found", "selected", "related", "end", "label_in_sight", "dark", "paper", "hostile"}
-// `requests` are those beside the page itself. `whole`, `zoomed` and `end` are what the line below the timeline says: of everything, after zooming
-// in once, of the last moments. `found` is the count of regions whose label contains TEXT, `selected` the details of the first of them.
+// `requests` excludes the page itself. `whole`, `zoomed` and `end` are the line below the timeline: for everything, after zooming in once, and for
+// the last moments. `found` is the count of regions whose label contains TEXT, `selected` the details of the first of them.
 // `label_in_sight` is whether the host-observed label is still on the screen at the bottom of the page. `dark` and `paper` are the backgrounds
-// of the dark page and of the printed one. `hostile` is what a script of a label would have left behind.
+// of the dark page and of the printed one. `hostile` is what a script in a label would have set.
 'use strict';
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
@@ -26,7 +26,7 @@ async function describe(browser, file, text) {
   const painted = await tab.evaluate(() => Number(document.documentElement.dataset.painted));
   await tab.waitForSelector('html[data-complete]', { state: 'attached' });
 
-  // Everything is drawn in the browser's next frame.
+  // The browser draws everything in its next frame.
   const settle = () => tab.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   const window = async () => {
     await settle();

@@ -1,4 +1,4 @@
-// A picture of the page of `hrx-convert -o report.html`, for hrx-convert's README: from its top to the end of what was running.
+// Takes a picture of the page of `hrx-convert -o report.html`, for hrx-convert's README: from its top to the end of what was running.
 //
 //   node report_picture.js PAGE PNG [--width PIXELS]
 'use strict';
@@ -19,7 +19,7 @@ async function main(words) {
     const tab = await openTab(browser, { viewport: size, colorScheme: 'light' });
     await tab.goto(pathToFileURL(path.resolve(page)).href);
     await tab.waitForSelector('html[data-complete]', { state: 'attached' });
-    // Everything is drawn in the browser's next frame.
+    // The browser draws everything in its next frame.
     await tab.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     const bottom = await tab.evaluate(() => document.querySelector('#tables table').getBoundingClientRect().bottom);
     await tab.screenshot({ path: png, clip: { x: 0, y: 0, width: size.width, height: Math.ceil(bottom) + MARGIN } });

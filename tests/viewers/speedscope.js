@@ -1,4 +1,4 @@
-// What speedscope makes of a trace: the real page in headless Chromium, asked to export what it imported.
+// What speedscope reads in a trace: the real page in headless Chromium exports what it imported.
 //
 //   node speedscope.js FILE…
 //
@@ -26,13 +26,13 @@ async function open(tab, address) {
   });
   await tab.goto(`/#profileURL=${encodeURIComponent(address)}`);
   const settled = tab.waitForFunction(([loaded, failed]) => [loaded, failed].find((text) => document.body.innerText.includes(text)), [LOADED, FAILED]);
-  // Whichever comes second is moot, and fails when the tab is closed.
+  // The later of the two no longer matters, and fails when the tab is closed.
   settled.catch(() => {});
   const outcome = await Promise.race([refusal, settled.then((handle) => handle.jsonValue())]);
   return outcome === LOADED ? null : [outcome, ...messages].join('; ');
 }
 
-/** What the page exports as its own file format. */
+/** The page's export in its own file format. */
 async function exported(tab) {
   const [download] = await Promise.all([tab.waitForEvent('download'), tab.keyboard.press('Control+s')]);
   const { profiles, shared } = JSON.parse(fs.readFileSync(await download.path(), 'utf8'));
@@ -42,7 +42,7 @@ async function exported(tab) {
 }
 
 async function main(files) {
-  // The page goes by a file's name, so the address ends with it.
+  // The page goes by the file's name, so the address ends with it.
   const addresses = files.map((file, index) => `/trace/${index}/${path.basename(file)}`);
   const routes = addresses.map((address, index) => [address, () => fs.readFileSync(files[index])]);
   const server = await serve(nodePackage('speedscope/dist/release'), Object.fromEntries(routes));

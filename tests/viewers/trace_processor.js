@@ -1,6 +1,6 @@
-// Perfetto's own trace processor, the engine behind its user interface, in plain Node: no browser, no package.
+// Perfetto's own trace processor, the engine of its user interface, in plain Node: no browser, no package.
 //
-// The engine is WebAssembly in a bundle made for a Web Worker. The bundle is run inside a function whose parameters
+// The engine is WebAssembly in a bundle made for a Web Worker. The bundle runs inside a function whose parameters
 // are the few globals that a worker would have; requests and replies are its protobuf messages
 // (perfetto/trace_processor/trace_processor.proto).
 //
@@ -38,7 +38,7 @@ async function startWorker(dist) {
     XMLHttpRequest,
     fetch: async (url) => ({ ok: true, status: 200, url, arrayBuffer: async () => readWasm(url) }),
     console: { log: ignore, info: ignore, debug: ignore, warn: ignore, error: ignore },
-    // Hidden, so that the bundle takes itself to be in a worker.
+    // Hidden, so that the bundle believes it is in a worker.
     process: undefined, window: undefined, document: undefined, require: undefined, module: undefined, exports: undefined,
   };
   const bundle = vm.compileFunction(fs.readFileSync(file, 'utf8'), Object.keys(globals), { filename: file });
@@ -47,7 +47,7 @@ async function startWorker(dist) {
   let replies = [];
   const port = { postMessage: (bytes) => replies.push(Buffer.from(bytes)) };
   globals.self.onmessage({ data: port });
-  // The WebAssembly was compiled synchronously; its start is a microtask that is still to run.
+  // The WebAssembly was compiled synchronously, but its start is a microtask that has yet to run.
   await new Promise(setImmediate);
   return (message) => {
     replies = [];
@@ -146,7 +146,7 @@ async function createTraceProcessor(dist) {
   };
 }
 
-/** JSON of a row with integers to the last digit, and doubles recognisable by their point. */
+/** JSON of a row: integers with all digits, doubles recognisable by their decimal point. */
 function rowToJson(row) {
   const cells = Object.entries(row).map(([name, cell]) => {
     const whole = typeof cell === 'bigint' || Number.isInteger(cell);

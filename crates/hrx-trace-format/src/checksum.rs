@@ -39,7 +39,7 @@ impl Area {
 ///
 /// `crc32fast::Hasher::new` looks up the processor's features each time; cloning a prepared hasher does not.
 #[derive(Clone, Debug)]
-// What a record needs lies first: the recorder places it on a cache line it loads anyway.
+// What a record needs comes first: the recorder puts it on a cache line that it loads anyway.
 #[repr(C)]
 pub struct Checksum {
     #[cfg(target_arch = "x86_64")]

@@ -77,7 +77,7 @@ const fn power_of_word(word: u32) -> NonZeroU32 {
 const OF_ZEROES: u32 = of_zeroes();
 const FIRST_POWER: u64 = power_of_word(0).get() as u64;
 
-/// Proof that the processor has carry-less multiplication, and the powers of words 1 to 6, so that they lie beside what the recorder loads anyway.
+/// Proof that the processor has carry-less multiplication, and the powers of words 1 to 6, so that they lie next to what the recorder loads anyway.
 #[derive(Clone, Debug)]
 pub struct Folding([NonZeroU32; 6]);
 

@@ -51,10 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// Rings that have wrapped once and a half, finished.
 fn write_capture(path: &Path, rings: u32) -> Result<(), Box<dyn std::error::Error>> {
     let capacity = EVENTS / u64::from(rings);
-    let geometry = Geometry {
-        ring_count: rings,
-        ..Geometry::new(capacity)
-    };
+    let geometry = Geometry::new(capacity).ring_count(rings);
     let checksum = Checksum::new();
     let mut identity = geometry.layout().ok_or("geometry")?;
     identity.salt = 0x5EED;

@@ -1,18 +1,41 @@
 //! How a capture ended: by its state word, by the lock that its writer holds, and by the process that its header names.
 //!
-//! The lock is the witness: the kernel releases it with the writer's last descriptor, however the writer died. Only a child that was
-//! forked from the writer can keep it held beyond that; then the process itself is looked for. A process id means something only in the
-//! boot and the PID namespace of the writer; elsewhere the lock alone decides.
-//!
-//! The lock is tried before the state word is read: a writer that finishes and exits between the two then counts as finished.
+//! The lock decides: the kernel releases it with the writer's last descriptor, however the writer died. Only a child forked from the writer can
+//! hold it longer; then the process itself is looked for. A process id means something only in the writer's boot and PID namespace; elsewhere the
+//! lock alone decides.
 
 use hrx_trace_format::Identity;
-use rustix::time::{ClockId, clock_gettime};
+use hrx_trace_format::header::STATE_FINISHED;
 
-use crate::process::{boot_id, pid_namespace, process_runs};
+use crate::os::{boot_id, monotonic_ns, pid_namespace, process_runs};
 use crate::source::Lock;
 
-/// Whether the writer may still write. What the lock told comes first, the process second.
+/// How the capture ended, as far as the file and the operating system can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Ending {
+    /// The writer runs: it holds the file's lock.
+    Live,
+    /// The writer finished the capture.
+    Finished,
+    /// The writer is gone and never finished.
+    WriterDied,
+}
+
+impl Ending {
+    /// `state` is the state word, read after the lock was tried for `writer_runs`: a writer that finishes and exits between the two has finished,
+    /// where the other order would call it dead.
+    pub(crate) fn new(state: u64, writer_runs: bool) -> Self {
+        match (state, writer_runs) {
+            (STATE_FINISHED, _) => Self::Finished,
+            (_, true) => Self::Live,
+            (_, false) => Self::WriterDied,
+        }
+    }
+}
+
+/// Whether the writer may still write.
 pub(crate) fn writer_runs(lock: Lock, identity: &Identity) -> bool {
     let boot = same_boot(identity);
     if lock == Lock::Free || lock == Lock::NoFile || boot == Some(false) {
@@ -28,20 +51,15 @@ pub(crate) fn writer_runs(lock: Lock, identity: &Identity) -> bool {
     process.unwrap_or(lock == Lock::Held)
 }
 
-/// Nanoseconds from the capture's start to now. None if the capture is of another boot, or its boot is not known.
+/// Nanoseconds from the capture's start to now. None if the capture is of another boot, or either boot is unknown.
 pub(crate) fn now_ns(identity: &Identity) -> Option<u64> {
     if same_boot(identity) != Some(true) {
         return None;
     }
-    let now = clock_gettime(ClockId::Monotonic);
-    u64::try_from(now.tv_sec)
-        .ok()?
-        .checked_mul(1_000_000_000)?
-        .checked_add(u64::try_from(now.tv_nsec).ok()?)?
-        .checked_sub(identity.epoch_monotonic_ns)
+    monotonic_ns()?.checked_sub(identity.epoch_monotonic_ns)
 }
 
-/// None: one of the two is not known.
+/// None: one of the two boots is unknown.
 fn same_boot(identity: &Identity) -> Option<bool> {
     let ours = boot_id()?;
     (identity.boot_id != [0; 16]).then_some(identity.boot_id == ours)
@@ -50,13 +68,13 @@ fn same_boot(identity: &Identity) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::start_ticks;
+    use crate::os::start_ticks;
     use crate::testing::{Image, compact};
-    use crate::{Ending, Trace};
+    use crate::trace::Trace;
     use std::fs::File;
     use std::io::Write;
 
-    /// An identity that names this very process.
+    /// An identity that names this process.
     fn ours() -> Identity {
         Identity {
             boot_id: boot_id().unwrap(),
@@ -68,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_lock_and_the_process_tell() {
+    fn lock_and_process_together() {
         let ours = ours();
         let other_boot = Identity {
             boot_id: [7; 16],
@@ -82,7 +100,7 @@ mod tests {
             pid_namespace: ours.pid_namespace + 1,
             ..ours
         };
-        // The process id was given to another process since.
+        // The id has since been given to another process.
         let reused = Identity {
             process_start_ticks: ours.process_start_ticks + 1,
             ..ours
@@ -91,7 +109,7 @@ mod tests {
             process_start_ticks: 0,
             ..ours
         };
-        // Above the largest that Linux gives out, 2^22.
+        // Above 2^22, the largest that Linux gives out.
         let gone = Identity {
             process_id: 1 << 23,
             ..ours
@@ -132,7 +150,7 @@ mod tests {
         let mut trace = Trace::open(&path).unwrap();
         assert_eq!(trace.ending(), Ending::Live);
         assert!(trace.report().last_ns > 0);
-        // The reader's own try left nothing behind.
+        // The reader has released the lock that it tried.
         assert_eq!(Trace::open(&path).unwrap().ending(), Ending::Live);
         writer.unlock().unwrap();
         trace.refresh();
@@ -157,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_that_is_none_is_damage() {
+    fn an_unknown_state_is_damage() {
         let mut image = Image::new(4, 1);
         image.set_state(7);
         let (_, report) = image.read();
@@ -170,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn now_is_told_only_within_the_boot() {
+    fn now_is_known_only_within_the_boot() {
         let epoch = Identity {
             epoch_monotonic_ns: 0,
             ..ours()

@@ -1,67 +1,109 @@
 //! A capture read on while it is written: each event once, and an account that is exact whenever the reading ends.
 //!
-//! Rounds: [`Follower::next`] until it has nothing for now, then [`Follower::advance`], which takes the counters again. At the end
-//! [`Follower::conclude`] takes the whole snapshot, and the events that it brings are the last.
-//!
 //! Invariants:
-//! - A ticket whose record is being written when its turn comes is asked for again in every round until it is there or overtaken; so it may
-//!   come behind tickets given out after it.
+//! - A ticket whose record is being written when its turn comes is asked for again in every round, until it is there or overtaken. So it may
+//!   come after tickets that were given out later.
 //! - What the writer overwrote before it could be read is `overtaken`; `overwritten` is what was gone before the first round.
 //! - A region that was open in any round comes out once at the end: as an event if it completed, as an open region if not.
 
-use crate::events::Merge;
-use crate::{Ending, Event, Reading, Report, Trace};
+use crate::ending::Ending;
+use crate::event::Event;
+use crate::merge::Merge;
+use crate::reading::Reading;
+use crate::report::Report;
+use crate::rings::window::Window;
+use crate::trace::Trace;
 
-/// Reads on in a capture. The [`Trace`] is handed in at each call, so that it can be asked in between.
+/// Reads on in a capture while it is recorded.
+///
+/// It works in rounds: take events until there are none for now, then [`advance`](Follower::advance). After
+/// [`conclude`](Follower::conclude), take the last events, and then the [`report`](Follower::report).
+///
+/// ```
+/// use hrx_trace_reader::{Ending, Follower, Reading, Trace};
+///
+/// let trace = Trace::open_for_newest("examples/killed.hrxt")?;
+/// let mut follower = Follower::new(trace, Reading::default());
+/// loop {
+///     for event in &mut follower {
+///         println!("lane {}: {} ns, host-observed", event.lane, event.duration_ns);
+///     }
+///     if follower.advance() != Ending::Live {
+///         break;
+///     }
+///     std::thread::sleep(std::time::Duration::from_millis(50));
+/// }
+/// follower.conclude();
+/// let last = follower.by_ref().count();
+/// let report = follower.report();
+/// assert_eq!((last, report.account.recovered, report.open_regions.len()), (0, 2, 3));
+/// # Ok::<(), hrx_trace_reader::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Follower {
+    trace: Trace,
     merge: Merge,
 }
 
 impl Follower {
     /// Begins with the events that are there.
     #[must_use]
-    pub fn new(trace: &Trace, reading: Reading) -> Self {
-        let rings = trace.ring_readers(reading);
-        let rings = rings.into_iter().map(|ring| ring.following()).collect();
+    pub fn new(trace: Trace, reading: Reading) -> Self {
+        let windows = trace.capture().windows(reading).into_iter();
+        let windows = windows.map(Window::following).collect();
         Self {
-            merge: Merge::new(trace, rings),
+            merge: Merge::new(trace.capture(), windows),
+            trace,
         }
     }
 
-    /// The next event in order of completion. None: there is none for now.
-    #[inline]
-    pub fn next(&mut self, trace: &Trace) -> Option<Event> {
-        self.merge.next(trace)
-    }
-
-    /// Looks for new events, once [`Follower::next`] has none.
-    pub fn advance(&mut self, trace: &mut Trace) -> Ending {
-        trace.advance();
-        self.merge.extend(trace);
-        trace.ending()
-    }
-
-    /// Takes the last look, at everything there is. The events that it brings are still to be read.
-    pub fn conclude(&mut self, trace: &mut Trace) -> Ending {
-        trace.refresh();
-        self.merge.extend(trace);
-        trace.ending()
-    }
-
-    /// What became of every ticket, and what is running, as of [`Follower::conclude`]. Reads what is left.
+    /// The capture, as of the last look at it.
     #[must_use]
-    pub fn finish(mut self, trace: &Trace) -> Report {
-        while self.merge.next(trace).is_some() {}
-        self.merge.end_following();
-        self.merge.report(trace)
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// The capture, as of the last look at it.
+    #[must_use]
+    pub fn into_trace(self) -> Trace {
+        self.trace
+    }
+
+    /// Looks for new events. To be called once the iterator has none.
+    pub fn advance(&mut self) -> Ending {
+        self.trace.advance();
+        self.merge.extend(self.trace.capture());
+        self.trace.ending()
+    }
+
+    /// Takes the last look, at everything there is: events, open regions, counters. The events that it brings are still to be taken.
+    pub fn conclude(&mut self) -> Ending {
+        self.trace.refresh();
+        self.merge.extend(self.trace.capture());
+        self.trace.ending()
+    }
+
+    /// What became of every ticket as of the last look, and what is running as of [`Follower::conclude`]. Drops the events that have not been taken.
+    #[must_use]
+    pub fn report(&mut self) -> Report {
+        self.merge.report(self.trace.capture())
+    }
+}
+
+/// The next event in order of completion. None: there is none for now; there may be after [`Follower::advance`].
+impl Iterator for Follower {
+    type Item = Event;
+
+    #[inline]
+    fn next(&mut self) -> Option<Event> {
+        self.merge.next(self.trace.capture())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Account;
+    use crate::account::Account;
     use crate::testing::{Image, region};
     use hrx_trace_format::header::RING_COUNT_MAX;
     use hrx_trace_format::{OpenRecord, Record};
@@ -92,13 +134,12 @@ mod tests {
             }
         }
 
-        fn follow(&self) -> (Trace, Follower) {
+        fn follow(&self) -> Follower {
             let trace = Trace::open_for_newest(&self.path).unwrap();
-            let follower = Follower::new(&trace, Reading::default());
-            (trace, follower)
+            Follower::new(trace, Reading::default())
         }
 
-        /// What the image says now, the file says.
+        /// Brings the file up to the image.
         fn write(&self) {
             fs::write(&self.path, &self.image.bytes).unwrap();
         }
@@ -109,16 +150,14 @@ mod tests {
         }
     }
 
-    fn drain(follower: &mut Follower, trace: &Trace) -> Vec<u64> {
-        std::iter::from_fn(|| follower.next(trace))
-            .map(|event| event.sequence)
-            .collect()
+    fn drain(follower: &mut Follower) -> Vec<u64> {
+        follower.map(|event| event.sequence).collect()
     }
 
-    fn end(mut follower: Follower, trace: &mut Trace) -> (Vec<u64>, Report) {
-        follower.conclude(trace);
-        let last = drain(&mut follower, trace);
-        let report = follower.finish(trace);
+    fn end(follower: &mut Follower) -> (Vec<u64>, Report) {
+        follower.conclude();
+        let last = drain(follower);
+        let report = follower.report();
         assert!(report.account.balances(), "{report:?}");
         (last, report)
     }
@@ -128,25 +167,25 @@ mod tests {
         let mut live = Live::new(Image::new(4, 1));
         live.image.record_some(0, 6);
         live.write();
-        let (mut trace, mut follower) = live.follow();
-        assert_eq!(drain(&mut follower, &trace), [3, 4, 5, 6]);
-        assert_eq!(follower.advance(&mut trace), Ending::Live);
-        assert!(drain(&mut follower, &trace).is_empty());
+        let mut follower = live.follow();
+        assert_eq!(drain(&mut follower), [3, 4, 5, 6]);
+        assert_eq!(follower.advance(), Ending::Live);
+        assert!(drain(&mut follower).is_empty());
         live.image.record_some(0, 3);
         live.write();
-        assert!(drain(&mut follower, &trace).is_empty());
-        follower.advance(&mut trace);
-        assert_eq!(drain(&mut follower, &trace), [7, 8, 9]);
-        // Two laps and one: the last four are left.
+        assert!(drain(&mut follower).is_empty());
+        follower.advance();
+        assert_eq!(drain(&mut follower), [7, 8, 9]);
+        // Two laps and one more: the last four are left.
         live.image.record_some(0, 9);
         live.write();
-        follower.advance(&mut trace);
-        assert_eq!(drain(&mut follower, &trace), [15, 16, 17, 18]);
+        follower.advance();
+        assert_eq!(drain(&mut follower), [15, 16, 17, 18]);
         live.image.record_some(0, 1);
         live.image.finish(20_000);
         live.die();
-        assert_eq!(follower.advance(&mut trace), Ending::Finished);
-        let (last, report) = end(follower, &mut trace);
+        assert_eq!(follower.advance(), Ending::Finished);
+        let (last, report) = end(&mut follower);
         assert_eq!(
             (last.as_slice(), report.ending),
             (&[19][..], Ending::Finished)
@@ -165,16 +204,16 @@ mod tests {
     }
 
     #[test]
-    fn a_record_in_flight_comes_late_and_holds_nobody_up() {
+    fn a_record_in_flight_comes_late_and_delays_no_other() {
         let mut live = Live::new(Image::new(8, 1));
-        let (mut trace, mut follower) = live.follow();
+        let mut follower = live.follow();
         live.image.set_claimed(0, 2);
         live.image.record_some(0, 2);
         live.write();
-        follower.advance(&mut trace);
-        assert_eq!(drain(&mut follower, &trace), [3, 4]);
-        follower.advance(&mut trace);
-        assert!(drain(&mut follower, &trace).is_empty());
+        follower.advance();
+        assert_eq!(drain(&mut follower), [3, 4]);
+        follower.advance();
+        assert!(drain(&mut follower).is_empty());
         live.image.put_record(
             0,
             Record {
@@ -184,17 +223,17 @@ mod tests {
         );
         live.image.record_some(0, 1);
         live.write();
-        follower.advance(&mut trace);
-        assert_eq!(drain(&mut follower, &trace), [5, 2]);
-        // Whoever asks now is told that ticket 1 is being written; once its writer is dead, that it is torn.
-        let (_, report) = end(follower, &mut trace);
+        follower.advance();
+        assert_eq!(drain(&mut follower), [5, 2]);
+        // Ticket 1 is being written; once its writer is dead, it is torn.
+        let (_, report) = end(&mut follower);
         assert_eq!((report.account.in_flight, report.account.torn), (1, 0));
 
-        let (mut trace, mut follower) = live.follow();
-        assert_eq!(drain(&mut follower, &trace), [2, 3, 4, 5]);
+        let mut follower = live.follow();
+        assert_eq!(drain(&mut follower), [2, 3, 4, 5]);
         live.die();
-        assert_eq!(follower.advance(&mut trace), Ending::WriterDied);
-        let (last, report) = end(follower, &mut trace);
+        assert_eq!(follower.advance(), Ending::WriterDied);
+        let (last, report) = end(&mut follower);
         assert_eq!(
             (
                 last.as_slice(),
@@ -206,22 +245,51 @@ mod tests {
     }
 
     #[test]
+    fn a_report_between_two_rounds_changes_nothing() {
+        let mut live = Live::new(Image::new(8, 1));
+        let mut follower = live.follow();
+        live.image.set_claimed(0, 1);
+        live.image.record_some(0, 1);
+        live.write();
+        follower.advance();
+        assert_eq!(drain(&mut follower), [2]);
+        for _ in 0..2 {
+            let account = follower.report().account;
+            assert_eq!((account.recovered, account.in_flight), (1, 1));
+            assert!(account.balances());
+        }
+        live.image.put_record(
+            0,
+            Record {
+                sequence: 1,
+                ..region(1000)
+            },
+        );
+        live.write();
+        follower.advance();
+        assert_eq!(drain(&mut follower), [1]);
+        let (_, report) = end(&mut follower);
+        assert_eq!((report.account.recovered, report.account.in_flight), (2, 0));
+        assert_eq!(follower.into_trace().account().recovered, 2);
+    }
+
+    #[test]
     fn a_record_in_flight_that_a_lap_overtakes() {
         let mut live = Live::new(Image::new(4, 1));
-        let (mut trace, mut follower) = live.follow();
+        let mut follower = live.follow();
         live.image.set_claimed(0, 1);
         live.write();
-        follower.advance(&mut trace);
-        assert!(drain(&mut follower, &trace).is_empty());
+        follower.advance();
+        assert!(drain(&mut follower).is_empty());
         live.image.record_some(0, 4);
         live.write();
-        follower.advance(&mut trace);
-        assert_eq!(drain(&mut follower, &trace), [2, 3, 4, 5]);
-        let (_, report) = end(follower, &mut trace);
+        follower.advance();
+        assert_eq!(drain(&mut follower), [2, 3, 4, 5]);
+        let (_, report) = end(&mut follower);
         assert_eq!((report.account.overtaken, report.account.in_flight), (1, 0));
     }
 
-    /// A region is open in one round, and in the next it has completed, or its writer died between record and slot.
+    /// A region is open in one round. In the next it has completed, or its writer died after the record and before it cleared the slot.
     #[test]
     fn an_open_region_comes_out_once() {
         for cleared in [true, false] {
@@ -234,8 +302,8 @@ mod tests {
             live.image.open(0, open);
             live.image.open(1, OpenRecord { ring: 0, ..open });
             live.write();
-            let (mut trace, mut follower) = live.follow();
-            assert_eq!(follower.next(&trace), None);
+            let mut follower = live.follow();
+            assert_eq!(follower.next(), None);
             live.image.record(
                 1,
                 Record {
@@ -248,12 +316,12 @@ mod tests {
                 live.image.put(slot, &[0; 8]);
             }
             live.write();
-            follower.advance(&mut trace);
-            assert_eq!(drain(&mut follower, &trace), [1]);
-            // Many laps later: what dropped the open region is long gone from the ring.
+            follower.advance();
+            assert_eq!(drain(&mut follower), [1]);
+            // Many laps later, the record that proves the end is long gone from the ring.
             live.image.record_some(1, 9);
             live.die();
-            let (_, report) = end(follower, &mut trace);
+            let (_, report) = end(&mut follower);
             let slots: Vec<u32> = report
                 .open_regions
                 .iter()
@@ -268,61 +336,61 @@ mod tests {
         let mut live = Live::new(Image::new(4, 1));
         live.image.label(1, "one");
         live.write();
-        let (mut trace, mut follower) = live.follow();
-        // Two blocks, the second of which comes later.
+        let mut follower = live.follow();
+        // Two blocks; the second one comes later.
         let long = "a name that takes two blocks of the table, because it is long";
         live.image.label(2, long);
         let second_block = live.image.identity.label_offset + 128;
         let bytes = live.image.bytes[second_block as usize..][..64].to_vec();
         live.image.put(second_block, &[0; 64]);
         live.write();
-        follower.advance(&mut trace);
-        assert_eq!(trace.name(1), "one");
-        assert_eq!(trace.name(2), "label 2 (unreadable)");
+        follower.advance();
+        assert_eq!(follower.trace().name(1), "one");
+        assert_eq!(follower.trace().name(2), "label 2 (unreadable)");
         live.image.put(second_block, &bytes);
         live.write();
-        follower.advance(&mut trace);
-        assert_eq!(trace.name(2), long);
+        follower.advance();
+        assert_eq!(follower.trace().name(2), long);
     }
 
     #[test]
     fn the_most_rings_there_can_be() {
         let mut live = Live::new(Image::new(1, RING_COUNT_MAX));
-        let (mut trace, mut follower) = live.follow();
+        let mut follower = live.follow();
         for ring in 0..RING_COUNT_MAX {
             live.image.record_some(ring, 1);
         }
         live.write();
-        follower.advance(&mut trace);
-        assert_eq!(drain(&mut follower, &trace).len(), RING_COUNT_MAX as usize);
+        follower.advance();
+        assert_eq!(drain(&mut follower).len(), RING_COUNT_MAX as usize);
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
 
-        /// Whatever is recorded between two rounds: what comes out is what was in the rings at each, once and in order.
+        /// Whatever is recorded between two rounds, every event that was in a ring in any round comes out once and in order.
         #[test]
         fn as_if_each_round_had_been_read_by_itself(rounds in prop::collection::vec((0u64..12, 0u64..12, 0usize..3), 0..12)) {
             let mut live = Live::new(Image::new(5, 2));
-            let (mut trace, mut follower) = live.follow();
+            let mut follower = live.follow();
             let mut seen = [Vec::new(), Vec::new()];
             for (first, second, reads) in rounds {
                 live.image.record_some(0, first);
                 live.image.record_some(1, second);
                 live.write();
                 for _ in 0..reads {
-                    follower.advance(&mut trace);
-                    while let Some(event) = follower.next(&trace) {
+                    follower.advance();
+                    for event in follower.by_ref() {
                         seen[event.ring as usize].push(event.sequence);
                     }
                 }
             }
             live.die();
-            follower.conclude(&mut trace);
-            while let Some(event) = follower.next(&trace) {
+            follower.conclude();
+            for event in follower.by_ref() {
                 seen[event.ring as usize].push(event.sequence);
             }
-            let report = follower.finish(&trace);
+            let report = follower.report();
             prop_assert!(report.account.balances());
             for (ring, seen) in seen.iter().enumerate() {
                 prop_assert!(seen.is_sorted_by(|one, next| one < next));

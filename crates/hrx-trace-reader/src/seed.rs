@@ -1,7 +1,7 @@
-//! The seed's types and its JSON document, for programs and scripts that were written for the in-memory tracer.
+//! The seed: the types and the JSON document of the in-memory tracer that this project replaces, for programs and scripts written for it.
 //!
-//! The document equals the seed's byte for byte: compact, every object's keys in alphabetical order, times as microseconds by the seed's
-//! own expression, and the label that says what they are.
+//! The document equals the seed's byte for byte: compact, every object's keys in alphabetical order, times in microseconds computed by the seed's
+//! own expression, and the label that says what they measure. The types have the seed's fields and no others, and will not grow.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -9,7 +9,8 @@ use std::time::Duration;
 use hrx_trace_format::MEASUREMENT;
 use serde::Serialize;
 
-use crate::{Event, Trace};
+use crate::event::Event;
+use crate::trace::Trace;
 
 /// Bounded trace of host-observed synchronized region latencies, driver and scheduling overhead included. These are never device timestamps.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -47,7 +48,7 @@ impl From<&Event> for TraceEvent {
     }
 }
 
-/// The seed's expression: another one would round differently.
+/// The seed's expression; any other would round differently.
 fn microseconds(nanoseconds: u64) -> f64 {
     Duration::from_nanos(nanoseconds).as_secs_f64() * 1e6
 }
@@ -68,7 +69,7 @@ impl ExecutionTrace {
     /// Chrome/Perfetto trace JSON with an explicit measurement-scope label.
     ///
     /// # Errors
-    /// None that is known; the seed's signature.
+    /// None that is known. The signature is the seed's.
     pub fn to_json(&self) -> io::Result<String> {
         let mut document = Vec::new();
         write_document(&mut document, self.dropped, self.events.iter().cloned())?;
@@ -76,7 +77,7 @@ impl ExecutionTrace {
     }
 }
 
-/// One event of the document. The order of the fields is the alphabetical one of their keys.
+/// One event of the document. Its fields are in the alphabetical order of their keys.
 #[derive(Serialize)]
 struct DocumentEvent {
     args: DocumentArgs,
@@ -103,7 +104,7 @@ pub struct Document<Sink> {
 }
 
 impl<Sink: Write> Document<Sink> {
-    /// Writes what stands before the events. `dropped` is part of it: see [`Trace::overwritten`].
+    /// Writes what precedes the events. `dropped` is part of it: see [`Trace::overwritten`].
     ///
     /// # Errors
     /// Those of `sink`.
@@ -143,7 +144,7 @@ impl<Sink: Write> Document<Sink> {
         Ok(serde_json::to_writer(&mut self.sink, &event)?)
     }
 
-    /// Writes what stands behind the events, and gives the sink back.
+    /// Writes what follows the events, and returns the sink.
     ///
     /// # Errors
     /// Those of the sink.
@@ -153,16 +154,16 @@ impl<Sink: Write> Document<Sink> {
     }
 }
 
-/// Writes the seed's document. `dropped` stands before the events: see [`Trace::overwritten`].
+/// Writes the seed's document. `dropped` precedes the events: see [`Trace::overwritten`].
 ///
 /// # Errors
-/// Those of `writer`, with their kind.
+/// Those of `sink`, with their kind.
 pub fn write_document(
-    writer: impl Write,
+    sink: impl Write,
     dropped: u64,
     events: impl Iterator<Item = TraceEvent>,
 ) -> io::Result<()> {
-    let mut document = Document::new(writer, dropped)?;
+    let mut document = Document::new(sink, dropped)?;
     for event in events {
         document.event(&event)?;
     }
@@ -239,7 +240,7 @@ mod tests {
         );
     }
 
-    /// The seed built its document from `serde_json::Value`s; ours is streamed. The same numbers must come out for any time there is.
+    /// The seed built its document from `serde_json::Value`s; this one is streamed. Any time must print as the same number.
     #[test]
     fn times_print_as_the_seed_printed_them() {
         let mut nanoseconds = 1u64;
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capture_as_the_seed_would_have_given_it() {
+    fn a_capture_as_the_seed_returned_it() {
         let mut image = Image::new(2, 1);
         image.record_some(0, 4);
         image.record(
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kind_of_a_writers_error_comes_through() {
+    fn the_kind_of_a_sinks_error_is_kept() {
         struct Closed(usize);
         impl Write for Closed {
             fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

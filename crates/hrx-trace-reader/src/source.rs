@@ -1,20 +1,20 @@
-//! Where the bytes come from: a file that is read by pread, or bytes in memory.
+//! The bytes of one capture: a file read by pread, or bytes in memory.
 //!
 //! Invariants:
-//! - The file is never mapped (a file that shrinks under a mapping is a SIGBUS), never written, and never read by its cursor.
-//! - [`Source::read`] always fills the whole buffer: with zeroes where the file has ended or cannot be read. No record of zeroes is
-//!   believable, so the slots concerned judge themselves, and all that can be read around a bad page is delivered.
+//! - The file is never mapped (a file that shrinks under a mapping raises SIGBUS), never written, and never read through its cursor.
+//! - [`Source::read`] always fills the whole buffer: with zeroes where the file has ended or cannot be read. A record of zeroes never
+//!   verifies, so the slots on a bad page are judged torn, and everything around the page is delivered.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, FileType, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 
 use hrx_trace_format::header::PAGE_BYTES;
-use rustix::fs::{SeekFrom, seek};
-use rustix::io::Errno;
 
-use crate::{Damage, Error};
+use crate::damage::Damage;
+use crate::error::Error;
+use crate::os;
 
 /// The bytes of one capture.
 #[derive(Debug)]
@@ -31,16 +31,16 @@ enum Bytes {
     Fake(fake::Fake),
 }
 
-/// What trying the writer's lock told.
+/// The state of the writer's lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lock {
-    /// Somebody holds it.
+    /// A process holds it.
     Held,
-    /// Nobody holds it.
+    /// No process holds it.
     Free,
     /// The file system has no locks.
     Unsupported,
-    /// Bytes in memory: there is nothing to lock and nobody to write.
+    /// Bytes in memory: there is nothing to lock, and no writer.
     NoFile,
 }
 
@@ -50,25 +50,24 @@ impl Source {
             path: path.to_owned(),
             source,
         };
-        // Before opening: opening a pipe would wait for its other end.
-        let found = fs::metadata(path).map_err(refused)?.file_type();
-        if !found.is_file() {
-            return Err(Error::NotAFile {
-                path: path.to_owned(),
-                found: if found.is_dir() {
-                    "a directory"
-                } else if found.is_fifo() {
-                    "a pipe"
-                } else if found.is_socket() {
-                    "a socket"
-                } else {
-                    "a device"
-                },
-            });
-        }
+        // Looked at before opening: to open a pipe is to wait for its other end.
+        let file_type = fs::metadata(path).map_err(refused)?.file_type();
+        require_regular(file_type, path)?;
         Ok(Self {
             path: path.to_owned(),
             bytes: Bytes::File(File::open(path).map_err(refused)?),
+        })
+    }
+
+    pub(crate) fn from_file(file: File) -> Result<Self, Error> {
+        let path = PathBuf::from("(open file)");
+        match file.metadata() {
+            Ok(metadata) => require_regular(metadata.file_type(), &path)?,
+            Err(source) => return Err(Error::Io { path, source }),
+        }
+        Ok(Self {
+            path,
+            bytes: Bytes::File(file),
         })
     }
 
@@ -79,11 +78,12 @@ impl Source {
         }
     }
 
+    /// Its path, or what errors call it if it has none.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How many bytes there are now.
+    /// Its length in bytes, now.
     pub(crate) fn length(&self) -> io::Result<u64> {
         match &self.bytes {
             Bytes::File(file) => Ok(file.metadata()?.len()),
@@ -93,7 +93,7 @@ impl Source {
         }
     }
 
-    /// Tries the writer's lock, and lets go of it at once.
+    /// Tries the writer's lock, and releases it at once.
     pub(crate) fn lock(&self) -> Lock {
         match &self.bytes {
             Bytes::File(file) => match file.try_lock_shared() {
@@ -111,7 +111,8 @@ impl Source {
         }
     }
 
-    /// Fills `buffer` with the bytes from `offset` on; zeroes stand for what is not there. Returns the first read that failed; an early end is none.
+    /// Fills `buffer` with the bytes from `offset` on, and with zeroes where there are none. Returns the first read that failed; the end of the file
+    /// is no failure.
     pub(crate) fn read(&self, mut offset: u64, mut buffer: &mut [u8]) -> Option<Damage> {
         let mut failed = None;
         while !buffer.is_empty() {
@@ -127,9 +128,10 @@ impl Source {
                         offset,
                         what: format!("cannot be read: {error}"),
                     });
-                    // Pages fail one by one: go on behind this one.
-                    let behind = PAGE_BYTES.saturating_sub(offset & PAGE_BYTES.saturating_sub(1));
-                    let count = buffer.len().min(behind as usize);
+                    // Pages fail one by one: go on after this one.
+                    let to_page_end =
+                        PAGE_BYTES.saturating_sub(offset & PAGE_BYTES.saturating_sub(1));
+                    let count = buffer.len().min(to_page_end as usize);
                     buffer.iter_mut().take(count).for_each(|byte| *byte = 0);
                     count
                 }
@@ -140,22 +142,18 @@ impl Source {
         failed
     }
 
-    /// The first offset from `offset` on, at most `end`, where the file system has anything but zeroes; `offset` itself where it does not know.
+    /// The first offset from `offset` on, at most `end`, that may hold anything but zeroes; `offset` itself where that is unknown.
     pub(crate) fn next_data(&self, offset: u64, end: u64) -> u64 {
         match &self.bytes {
-            // Moves the cursor of this open file, which nobody else has and no pread minds.
-            Bytes::File(file) => match seek(file, SeekFrom::Data(offset)) {
-                Ok(data) => data.min(end),
-                Err(Errno::NXIO) => end,
-                Err(_) => offset,
-            },
+            // Moves the file's cursor, which no read here uses.
+            Bytes::File(file) => os::next_data(file, offset, end),
             Bytes::Memory(_) => offset,
             #[cfg(test)]
             Bytes::Fake(_) => offset,
         }
     }
 
-    /// The bytes from the start of the file on, as many as `buffer` holds or there are.
+    /// The first bytes of the file, as many as fit `buffer`.
     pub(crate) fn read_start<'buffer>(
         &self,
         buffer: &'buffer mut [u8],
@@ -192,7 +190,26 @@ impl Source {
     }
 }
 
-/// A source whose every read a test decides on.
+/// An error unless `file_type` is a regular file's.
+fn require_regular(file_type: FileType, path: &Path) -> Result<(), Error> {
+    if file_type.is_file() {
+        return Ok(());
+    }
+    Err(Error::NotAFile {
+        path: path.to_owned(),
+        found: if file_type.is_dir() {
+            "a directory"
+        } else if file_type.is_fifo() {
+            "a pipe"
+        } else if file_type.is_socket() {
+            "a socket"
+        } else {
+            "a device"
+        },
+    })
+}
+
+/// A source whose reads are answered by a test.
 #[cfg(test)]
 pub(crate) mod fake {
     use super::*;
@@ -203,11 +220,11 @@ pub(crate) mod fake {
     pub(crate) struct Fake {
         pub(crate) length: u64,
         pub(crate) lock: Lock,
-        /// One read after the other, whichever thread asks.
+        /// Locked, because several threads may read.
         pub(crate) read_at: Mutex<Box<ReadAt>>,
     }
 
-    /// What a fake does at every read.
+    /// Answers every read of a [`Fake`].
     pub(crate) fn each(
         read_at: impl FnMut(u64, &mut [u8]) -> io::Result<usize> + Send + 'static,
     ) -> Mutex<Box<ReadAt>> {
@@ -236,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_there_reads_as_zeroes() {
+    fn bytes_past_the_end_read_as_zeroes() {
         let source = Source::from_bytes(vec![1, 2, 3]);
         for (offset, expected) in [
             (0, [1, 2, 3, 0]),
@@ -251,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_behind_a_hole() {
+    fn holes_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sparse");
         let file = File::create(&path).unwrap();
@@ -266,9 +283,9 @@ mod tests {
         assert_eq!(Source::from_bytes(vec![0; 9]).next_data(3, 9), 3);
     }
 
-    /// Short reads, interruptions, and a page that cannot be read.
+    /// Short reads, interruptions, and an unreadable page.
     #[test]
-    fn a_read_goes_on_behind_a_bad_page() {
+    fn a_read_goes_on_after_a_bad_page() {
         let mut interrupted = false;
         let source = Source::from(Fake {
             length: 3 * PAGE_BYTES,

@@ -1,4 +1,4 @@
-//! Small captures for tests, built from the format crate alone: what a writer would have left, and any departure from it.
+//! Small captures for tests, built with the format crate alone: what a writer would leave, and any departure from it.
 
 use bytemuck::Zeroable;
 use hrx_trace_format::header::{STATE_FINISHED, STATE_RECORDING};
@@ -6,10 +6,13 @@ use hrx_trace_format::open::{KIND_OPEN, sequence_of};
 use hrx_trace_format::record::slot_of;
 use hrx_trace_format::{Area, Checksum, Identity, OpenRecord, Record, label};
 
-use crate::snapshot::Evidence;
+use crate::account::Account;
+use crate::event::Event;
+use crate::report::Report;
+use crate::rings::claimed::Evidence;
 use crate::source::fake::{self, Fake};
 use crate::source::{Lock, Source};
-use crate::{Event, Report, Trace};
+use crate::trace::Trace;
 
 /// A capture in memory.
 #[derive(Clone)]
@@ -19,7 +22,7 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// A capture that is being recorded, packed as tightly as the format allows: every offset differs from what a real writer chooses.
+    /// A capture that is being recorded, packed as tightly as the format allows, so that every offset differs from a real writer's.
     pub(crate) fn new(capacity: u64, ring_count: u32) -> Self {
         Self::from_identity(compact(capacity, ring_count))
     }
@@ -61,13 +64,13 @@ impl Image {
         self.put(self.identity.control_line(ring), &claimed.to_le_bytes());
     }
 
-    /// Where the record of that ticket lies.
+    /// Where the record of a ticket lies.
     pub(crate) fn offset_of(&self, ring: u32, sequence: u64) -> u64 {
         let slot = slot_of(sequence, self.identity.capacity).unwrap();
         self.identity.ring_slot(ring, slot)
     }
 
-    /// Writes a record into the slot of its sequence; the counter stays.
+    /// Writes a record into the slot of its sequence, without counting it.
     pub(crate) fn put_record(&mut self, ring: u32, record: Record) {
         let salt = Area::Ring(ring).salt(self.identity.salt);
         let sealed = record.sealed(&Checksum::new(), salt);
@@ -75,7 +78,7 @@ impl Image {
         self.put(offset, bytemuck::bytes_of(&sealed));
     }
 
-    /// Records as a writer does: takes a ticket, writes the slot.
+    /// Records as a writer does: takes a ticket, then writes the slot.
     pub(crate) fn record(&mut self, ring: u32, record: Record) -> u64 {
         let sequence = self.claimed(ring) + 1;
         self.set_claimed(ring, sequence);
@@ -124,11 +127,11 @@ impl Image {
     }
 
     pub(crate) fn sequences(&self) -> Vec<u64> {
-        self.trace().events().map(|event| event.sequence).collect()
+        sequences(&self.read().0)
     }
 }
 
-/// All there is, with what must hold whatever the bytes are.
+/// Reads everything, and asserts what must hold for any bytes.
 pub(crate) fn read(trace: &Trace) -> (Vec<Event>, Report) {
     let mut events = trace.events();
     let all: Vec<Event> = events.by_ref().collect();
@@ -139,12 +142,16 @@ pub(crate) fn read(trace: &Trace) -> (Vec<Event>, Report) {
         "{report:?}"
     );
     assert_eq!(
-        report.rings.iter().copied().sum::<crate::Account>(),
+        report.rings.iter().copied().sum::<Account>(),
         report.account
     );
     assert_eq!(report.account.recovered, all.len() as u64);
     assert_eq!(report.account.overwritten, trace.overwritten());
     (all, report)
+}
+
+pub(crate) fn sequences(events: &[Event]) -> Vec<u64> {
+    events.iter().map(|event| event.sequence).collect()
 }
 
 /// A region of 900 ns that was complete at `end_ns`.
@@ -160,7 +167,26 @@ pub(crate) fn region(end_ns: u64) -> Record {
     }
 }
 
-/// A layout with no room to spare: two open slots, three label blocks.
+/// A region that began in open slot 0, when ring 0 had given out `claimed_at_begin` tickets.
+pub(crate) fn open_since(start_ns: u64, claimed_at_begin: u64) -> OpenRecord {
+    OpenRecord {
+        start_ns,
+        claimed_at_begin,
+        ..OpenRecord::zeroed()
+    }
+}
+
+/// The completed record of a region that ran in open slot `slot`.
+pub(crate) fn from_slot(slot: u8, start_ns: u64, end_ns: u64) -> Record {
+    Record {
+        start_ns,
+        duration_ns: end_ns - start_ns,
+        open_slot: slot + 1,
+        ..Record::zeroed()
+    }
+}
+
+/// A layout without spare room: two open slots, three label blocks.
 pub(crate) fn compact(capacity: u64, ring_count: u32) -> Identity {
     let rings = u64::from(ring_count);
     let mut identity = hrx_trace_format::Geometry::new(capacity).layout().unwrap();
@@ -172,16 +198,16 @@ pub(crate) fn compact(capacity: u64, ring_count: u32) -> Identity {
     identity.control_stride = 64;
     identity.open_offset = identity.control_offset + 64 * rings;
     identity.label_offset = identity.open_offset + 2 * 64;
-    // A reader wants 2048 bytes before it looks at anything.
+    // No header is shorter than 2048 bytes.
     identity.ring_offset = (identity.label_offset + identity.label_bytes).max(2048);
     identity.ring_stride = capacity * 64;
     identity.file_bytes = identity.ring_offset + identity.ring_stride * rings;
     identity
 }
 
-/// A capture whose writer lives, and works between any two reads of the reader.
+/// A capture whose writer lives, and works between the reader's reads.
 ///
-/// `between` sees the image before each read, with the offset and the number of bytes that will be read.
+/// `between` may change the image before each read. It is given the read's offset and length.
 pub(crate) fn live(
     mut image: Image,
     mut between: impl FnMut(&mut Image, u64, usize) + Send + 'static,

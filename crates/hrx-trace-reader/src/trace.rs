@@ -1,64 +1,29 @@
-//! One capture: what its header says, and the moment at which it is read.
+//! A capture as programs see it.
 
 use std::borrow::Cow;
+use std::fs::File;
 use std::path::Path;
 
-use hrx_trace_format::header::PAGE_BYTES;
-use hrx_trace_format::label::BLOCK_BYTES;
-use hrx_trace_format::record::RECORD_BYTES;
-use hrx_trace_format::{Area, Checksum, Identity, UNLABELLED, label};
+use hrx_trace_format::Identity;
 
-use crate::ring::{Place, RingReader};
-use crate::since;
-use crate::snapshot::{Evidence, Snapshot};
+use crate::account::Account;
+use crate::capture::Capture;
+use crate::ending::Ending;
+use crate::error::Error;
+use crate::event::OpenRegion;
+use crate::events::Events;
+use crate::reading::Reading;
+use crate::report::Report;
+use crate::rings::claimed::Evidence;
 use crate::source::Source;
-use crate::{Account, Ending, Error, Events, OpenRegion, Report};
-
-/// Memory for the chunks of all rings together: small enough to stay in the processor's second-level cache between pread and checksum.
-const CHUNKS_BYTES: u64 = 1 << 18;
-/// But at least this much for each.
-const RING_CHUNK_BYTES_MIN: u64 = 1 << 10;
-/// What the search for the newest record reads at once, ring by ring.
-const CHUNK_RECORDS: usize = CHUNKS_BYTES as usize / RECORD_BYTES;
-
-/// The name of a region.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Label {
-    /// It was recorded without one.
-    None,
-    /// Its name.
-    Text(String),
-    /// It has one that cannot be believed: damaged, or cut off.
-    Unreadable,
-}
+use crate::tables::label::Label;
 
 /// One capture, as of the moment it was opened or [refreshed](Trace::refresh).
-#[derive(Debug)]
+///
+/// A clone shares the open file, and is refreshed on its own.
+#[derive(Clone, Debug)]
 pub struct Trace {
-    source: Source,
-    identity: Identity,
-    checksum: Checksum,
-    evidence: Evidence,
-    snapshot: Snapshot,
-}
-
-/// How the events of a capture are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
-    /// Events that were complete before this moment, in nanoseconds since the capture's start, need not be read: most of what lies before it is
-    /// [`crate::Account::not_read`]. No event that ended since is missed, if programs hand in a record within a second of its region's end.
-    pub since_ns: u64,
-    /// Memory for records that are read at once, of all rings together, but at least a KiB each.
-    pub chunk_bytes: u64,
-}
-
-impl Default for Reading {
-    fn default() -> Self {
-        Self {
-            since_ns: 0,
-            chunk_bytes: CHUNKS_BYTES,
-        }
-    }
+    capture: Capture,
 }
 
 impl Trace {
@@ -70,8 +35,8 @@ impl Trace {
         Self::from_source(Source::open(path.as_ref())?, Evidence::EveryRecord)
     }
 
-    /// As [`Trace::open`], for those who want the newest events of a capture that may be large: where a sample of the records confirms a ring's
-    /// counter, the others are not read to make sure of it. What that can miss are newer records that power loss or damage left apart from all others.
+    /// As [`Trace::open`], for a reader of the newest events of a capture that may be large: where a sample of the records confirms a ring's
+    /// counter, the other records are not read to make sure of it. It can miss newer records that power loss or damage left apart from all others.
     ///
     /// # Errors
     /// Those of [`Trace::open`].
@@ -79,146 +44,105 @@ impl Trace {
         Self::from_source(Source::open(path.as_ref())?, Evidence::Sample)
     }
 
-    /// Reads a capture that lies in memory. Nobody is asked whether its writer still runs.
+    /// Reads a file that is open already, for reading: one that was handed over by another process, or that has been renamed or deleted since.
+    ///
+    /// The file's cursor is not used, but may move. The file must not be the writer's own, nor a duplicate of it: the reader tries the writer's lock
+    /// and releases it, and a duplicate's lock is the writer's.
+    ///
+    /// ```
+    /// use std::fs::File;
+    /// use hrx_trace_reader::Trace;
+    ///
+    /// let file = File::open("examples/killed.hrxt")?;
+    /// assert_eq!(Trace::from_file(file)?.events().count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// If the bytes have no usable header.
+    /// Those of [`Trace::open`]. They call the file `(open file)`: an open file does not know its path.
+    pub fn from_file(file: File) -> Result<Self, Error> {
+        Self::from_source(Source::from_file(file)?, Evidence::EveryRecord)
+    }
+
+    /// Reads a capture that lies in memory. Its writer counts as dead unless it finished.
+    ///
+    /// # Errors
+    /// If the bytes have no usable header. The error calls them `(bytes)`.
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self, Error> {
         Self::from_source(Source::from_bytes(bytes.into()), Evidence::EveryRecord)
     }
 
     pub(crate) fn from_source(source: Source, evidence: Evidence) -> Result<Self, Error> {
-        let mut page = [0; PAGE_BYTES as usize];
-        let page = source.read_start(&mut page).map_err(|error| Error::Io {
-            path: source.path().to_owned(),
-            source: error,
-        })?;
-        let checksum = Checksum::new();
-        let identity = Identity::parse(page, &checksum).map_err(|error| Error::Header {
-            path: source.path().to_owned(),
-            source: error,
-        })?;
-        let snapshot = Snapshot::take(&source, &identity, &checksum, CHUNK_RECORDS, evidence);
-        Ok(Self {
-            source,
-            identity,
-            checksum,
-            evidence,
-            snapshot,
-        })
+        let capture = Capture::new(source, evidence)?;
+        Ok(Self { capture })
     }
 
-    /// Takes the snapshot again: what has been recorded since, what runs now, whether the writer still lives.
+    pub(crate) fn capture(&self) -> &Capture {
+        &self.capture
+    }
+
+    /// Looks again: what has been recorded since, what runs now, whether the writer still lives.
     pub fn refresh(&mut self) {
-        self.snapshot = Snapshot::take(
-            &self.source,
-            &self.identity,
-            &self.checksum,
-            CHUNK_RECORDS,
-            self.evidence,
-        );
+        self.capture.refresh();
     }
 
-    /// Takes the part of the snapshot again that tells of new events.
+    /// Looks again, but only for new events.
     pub(crate) fn advance(&mut self) {
-        self.snapshot
-            .advance(&self.source, &self.identity, &self.checksum);
+        self.capture.advance();
     }
 
     /// Who recorded, when, and how the file is laid out.
     #[must_use]
     pub fn identity(&self) -> &Identity {
-        &self.identity
+        &self.capture.identity
     }
 
     /// How the capture ended.
     #[must_use]
     pub fn ending(&self) -> Ending {
-        self.snapshot.ending
+        self.capture.snapshot.ending
     }
 
-    /// How large the file is. [`Identity::file_bytes`] is how large it should be.
+    /// How large the file is, in bytes. [`Identity::file_bytes`] is how large it should be.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
-        self.snapshot.file_bytes
+        self.capture.snapshot.file_bytes
     }
 
-    /// Events of all rings that newer ones overwrote: [`crate::Account::overwritten`], known before the first event is read.
+    /// Events of all rings that newer ones overwrote: [`Account::overwritten`], known before the first event is read.
     #[must_use]
     pub fn overwritten(&self) -> u64 {
-        self.snapshot
-            .claimed
-            .iter()
-            .map(|claimed| claimed.saturating_sub(self.identity.capacity))
-            .fold(0, u64::saturating_add)
+        self.capture.overwritten()
     }
 
-    /// The label of an event or an open region. Read from the file each time: whoever asks for every event remembers it.
+    /// The label of an event or an open region. Read from the file each time, so a caller that asks for every event should remember it.
     #[must_use]
     pub fn label(&self, label_id: u32) -> Label {
-        match label_id {
-            0 => Label::None,
-            _ => self
-                .read_label(label_id)
-                .map_or(Label::Unreadable, Label::Text),
-        }
-    }
-
-    /// The tables of many captures would take more memory than all else.
-    fn read_label(&self, label_id: u32) -> Option<String> {
-        let before = u64::from(label_id.checked_sub(1)?).checked_mul(BLOCK_BYTES as u64)?;
-        let there = self.snapshot.label_bytes.checked_sub(before)?;
-        let offset = self.identity.label_offset.checked_add(before)?;
-        let mut entry = vec![0; BLOCK_BYTES];
-        self.source.read(offset, &mut entry);
-        // Most names take one block.
-        let bytes = label::entry_bytes(&entry, label_id)?;
-        if bytes as u64 > there {
-            return None;
-        }
-        if bytes > entry.len() {
-            entry.resize(bytes, 0);
-            self.source.read(offset, &mut entry);
-        }
-        let salt = Area::LabelTable.salt(self.identity.salt);
-        let text = label::decode(&entry, label_id, &self.checksum, salt)?;
-        Some(text.to_owned())
+        self.capture.label(label_id)
     }
 
     /// What to call an event or an open region of that label.
     #[must_use]
     pub fn name(&self, label_id: u32) -> Cow<'static, str> {
-        match self.label(label_id) {
-            Label::None => UNLABELLED.into(),
-            Label::Text(text) => text.into(),
-            Label::Unreadable => format!("label {label_id} (unreadable)").into(),
-        }
+        self.label(label_id).into_name(label_id)
     }
 
-    /// All events that can be believed, in order of completion.
+    /// All events whose records verify, in order of completion.
     #[must_use]
     pub fn events(&self) -> Events<'_> {
         self.read(Reading::default())
     }
 
-    /// As [`Trace::events`], but not all of them, or with other means.
+    /// As [`Trace::events`], but from a later moment on, or with more or less memory.
     #[must_use]
     pub fn read(&self, reading: Reading) -> Events<'_> {
-        Events::new(self, reading)
+        Events::new(&self.capture, reading)
     }
 
-    /// The last moment known, as [`Report::last_ns`], but as far as the newest events of each ring tell: known before they are read.
+    /// The last moment known, as [`Report::last_ns`], but only as far as the newest events of each ring show. Known before the events are read.
     #[must_use]
     pub fn latest_ns(&self) -> u64 {
-        let snapshot = &self.snapshot;
-        let newest = self.claimed_places().filter_map(|(place, claimed)| {
-            since::latest_of_newest_ns(&self.source, &place, claimed)
-        });
-        let open_starts = snapshot.open.iter().flatten().map(|open| open.start_ns);
-        newest
-            .chain(open_starts)
-            .chain(snapshot.now_ns)
-            .fold(snapshot.finished_ns(), u64::max)
+        self.capture.latest_ns()
     }
 
     /// Everything there is to say of the capture besides its events. Reads all of them.
@@ -227,8 +151,8 @@ impl Trace {
         self.events().finish()
     }
 
-    /// What was running at the last moment known, from the oldest to the newest. Reads all events, for the file may hold the end of a region too:
-    /// who needs the events as well, takes the regions from [`Events::finish`].
+    /// What was running at the last moment known, oldest first. Reads all events, because the file may hold the end of a region too. A caller that
+    /// wants the events as well takes the regions from [`Events::finish`].
     #[must_use]
     pub fn open_regions(&self) -> Vec<OpenRegion> {
         self.report().open_regions
@@ -239,44 +163,6 @@ impl Trace {
     pub fn account(&self) -> Account {
         self.report().account
     }
-
-    pub(crate) fn source(&self) -> &Source {
-        &self.source
-    }
-
-    pub(crate) fn snapshot(&self) -> &Snapshot {
-        &self.snapshot
-    }
-
-    /// Each ring, and the tickets it has given out.
-    fn claimed_places(&self) -> impl Iterator<Item = (Place, u64)> {
-        let file_bytes = self.snapshot.file_bytes;
-        (0..)
-            .zip(&self.snapshot.claimed)
-            .map(move |(ring, claimed)| {
-                let place = Place::new(&self.identity, ring, file_bytes, &self.checksum);
-                (place, *claimed)
-            })
-    }
-
-    /// A reader for each ring.
-    pub(crate) fn ring_readers(&self, reading: Reading) -> Vec<RingReader> {
-        let chunk_bytes = reading
-            .chunk_bytes
-            .checked_div(u64::from(self.identity.ring_count))
-            .unwrap_or_default()
-            .max(RING_CHUNK_BYTES_MIN);
-        let chunk_records = chunk_bytes.div_euclid(RECORD_BYTES as u64) as usize;
-        self.claimed_places()
-            .map(|(place, claimed)| {
-                let first = since::first_ticket(&self.source, &place, claimed, reading.since_ns);
-                let mut reader =
-                    RingReader::new(place, claimed, self.snapshot.writer_runs, chunk_records);
-                reader.begin_at(first);
-                reader
-            })
-            .collect()
-    }
 }
 
 #[cfg(test)]
@@ -284,7 +170,7 @@ mod tests {
     use super::*;
     use crate::testing::{Image, compact, read, region};
     use hrx_trace_format::header::{MAGIC, RING_COUNT_MAX};
-    use hrx_trace_format::{HeaderError, OpenRecord, Record};
+    use hrx_trace_format::{Checksum, HeaderError, OpenRecord, Record};
     use proptest::prelude::*;
     use std::collections::HashSet;
     use std::fs::{self, File};
@@ -333,23 +219,6 @@ mod tests {
     }
 
     #[test]
-    fn names() {
-        let mut image = sample();
-        let trace = image.trace();
-        assert_eq!(trace.label(0), Label::None);
-        assert_eq!(trace.label(1), Label::Text("gemm".into()));
-        assert_eq!(trace.label(3), Label::Unreadable);
-        assert_eq!(trace.label(u32::MAX), Label::Unreadable);
-        assert_eq!(trace.name(0), "native region");
-        assert_eq!(
-            trace.name(2),
-            "a name that takes two blocks of the table, because it is long"
-        );
-        image.bytes[image.identity.label_offset as usize + 12] ^= 1;
-        assert_eq!(image.trace().name(1), "label 1 (unreadable)");
-    }
-
-    #[test]
     fn errors_name_the_file() {
         use std::error::Error as _;
         let folder = tempfile::tempdir().unwrap();
@@ -391,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_and_its_bytes_say_the_same() {
+    fn a_file_and_its_bytes_read_the_same() {
         let image = sample();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.hrxt");
@@ -408,6 +277,60 @@ mod tests {
             image.bytes,
             "the input was changed"
         );
+    }
+
+    #[test]
+    fn an_open_file_is_read_whatever_became_of_its_path() {
+        let image = sample();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.hrxt");
+        fs::write(&path, &image.bytes).unwrap();
+        let writer = File::open(&path).unwrap();
+        writer.try_lock().unwrap();
+        let file = File::open(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        let mut trace = Trace::from_file(file).unwrap();
+        assert_eq!(trace.ending(), Ending::Live);
+        writer.unlock().unwrap();
+        trace.refresh();
+        assert_eq!(trace.ending(), Ending::WriterDied);
+        assert_eq!(read(&trace).0, image.read().0);
+    }
+
+    #[test]
+    fn an_open_file_that_is_no_capture() {
+        use std::error::Error as _;
+        let folder = tempfile::tempdir().unwrap();
+        let error = Trace::from_file(File::open(folder.path()).unwrap()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cannot read (open file): found a directory, expected a regular file"
+        );
+        let path = folder.path().join("x.hrxt");
+        fs::write(&path, sample().bytes).unwrap();
+        // Open, but not for reading.
+        let file = File::options().write(true).open(&path).unwrap();
+        let error = Trace::from_file(file).unwrap_err();
+        assert_eq!(error.to_string(), "cannot read (open file)");
+        assert_eq!(
+            error.source().unwrap().to_string(),
+            "Bad file descriptor (os error 9)"
+        );
+    }
+
+    #[test]
+    fn a_clone_is_refreshed_on_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.hrxt");
+        let mut image = Image::new(4, 1);
+        fs::write(&path, &image.bytes).unwrap();
+        let trace = Trace::open(&path).unwrap();
+        let mut clone = trace.clone();
+        image.record_some(0, 3);
+        fs::write(&path, &image.bytes).unwrap();
+        clone.refresh();
+        assert_eq!(clone.account().claimed, 3);
+        assert_eq!(trace.account().claimed, 0);
     }
 
     #[test]
@@ -466,11 +389,11 @@ mod tests {
             }
             bytes[bit / 8] ^= 1 << (bit % 8);
         }
-        // Exactly the identity's.
+        // The identity's bits, and no others.
         assert_eq!(rejected, 1024 * 8);
     }
 
-    /// Any bytes behind any layout that passes the checks: no panic, no endless loop, no event without a checksum, an account that balances.
+    /// A layout that passes the checks. Any bytes may follow it: no panic, no endless loop, no event without a checksum, an account that balances.
     fn forged_identity() -> impl Strategy<Value = Identity> {
         let small = (1u64..40, 1u32..4).prop_map(|(capacity, rings)| compact(capacity, rings));
         let edges = prop_oneof![
@@ -515,7 +438,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_behind_a_forged_identity_are_survived(
+        fn any_bytes_after_a_forged_identity_are_survived(
             identity in forged_identity(), body in prop::collection::vec(0u8.., 0..6000), counter: u64,
         ) {
             let identity = identity.sealed(&Checksum::new());
@@ -532,7 +455,7 @@ mod tests {
             }
         }
 
-        /// Records with valid checksums and any content, counters that say anything.
+        /// Records with valid checksums and any content, and counters of any value.
         #[test]
         fn any_records_are_survived(
             records in prop::collection::vec((0u32..2, any::<[u8; 64]>(), 1u64..20), 0..12),
@@ -557,13 +480,11 @@ mod tests {
 
     #[test]
     fn a_forged_capacity_costs_no_time_and_no_memory() {
-        let mut identity = hrx_trace_format::Geometry {
-            capacity: 1 << 46,
-            ring_count: RING_COUNT_MAX,
-            label_bytes: 16 << 20,
-        }
-        .layout()
-        .unwrap();
+        let mut identity = hrx_trace_format::Geometry::new(1 << 46)
+            .ring_count(RING_COUNT_MAX)
+            .label_bytes(16 << 20)
+            .layout()
+            .unwrap();
         identity.salt = 1;
         let identity = identity.sealed(&Checksum::new());
         let mut bytes = bytemuck::bytes_of(&identity).to_vec();
@@ -602,7 +523,7 @@ mod tests {
         trace.refresh();
         assert_eq!(trace.report().account.recovered, 3);
         assert_eq!(trace.name(1), "late");
-        // Cut short under the reader, with the snapshot taken.
+        // The file is cut short after the snapshot was taken.
         File::options()
             .write(true)
             .open(&path)
@@ -613,7 +534,7 @@ mod tests {
         assert_eq!((events.len(), report.account.torn), (1, 2));
     }
 
-    /// A writer goes round and round a real file, by plain writes in the order of a real one, while a thread reads it.
+    /// A writer laps a real file, by plain writes in a real writer's order, while a thread reads it.
     #[test]
     fn a_live_file_that_is_written_while_it_is_read() {
         let folder = tempfile::tempdir().unwrap();
@@ -628,7 +549,7 @@ mod tests {
             let (mut rounds, mut seen) = (0, 0);
             while rounds < 200 || seen < 2000 {
                 trace.refresh();
-                assert_eq!(trace.ending(), crate::Ending::Live);
+                assert_eq!(trace.ending(), Ending::Live);
                 let (events, report) = read(&trace);
                 for event in events {
                     assert_eq!(event.end_ns(), event.sequence * 1000);

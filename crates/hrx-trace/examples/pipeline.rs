@@ -1,6 +1,6 @@
 //! A real program to trace: finds the longest passage that occurs twice in each file of a folder.
 //!
-//! A file is an item. Items go through threads that are named after their lanes, several at a time:
+//! Each file is an item. Items pass through threads that are named after their lanes, several at a time:
 //!
 //! ```text
 //! host ──▶ upload ──▶ compute (two workers) ──▶ download
@@ -8,11 +8,10 @@
 //!   └───────────────── free buffers ◀───────────────┘
 //! ```
 //!
-//! There are [`BUFFERS`] buffers and no more, so that a slow lane holds back those before it. Every region is begun and finished through the
-//! recorder, under the item's number, before the item goes on. A file that is too large, or no text, fails its region with the system's error
-//! code for that.
+//! There are only [`BUFFERS`] buffers, so a slow lane holds back those before it. Every region is begun and finished through the recorder, with the item's
+//! number as its correlation id, before the item moves on. A file that is too large or not text fails its region with the system's error code for that.
 //!
-//! With `--kill-after` the process is killed by SIGKILL in the middle of its work; `hrx-convert` then tells from the trace what it was doing.
+//! With `--kill-after` the process is killed by SIGKILL in the middle of its work; `hrx-convert` then shows from the trace what it was doing.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -31,7 +30,7 @@ use rustix::process::{Signal, getpid, kill_process};
 
 /// Items in flight.
 const BUFFERS: usize = 8;
-/// The largest file that is taken.
+/// Size of a buffer, and of the largest file that fits.
 const BUFFER_BYTES: usize = 64 << 10;
 /// More than one, so that regions of this lane overlap.
 const COMPUTE_WORKERS: usize = 2;
@@ -42,7 +41,7 @@ struct Arguments {
     /// The trace to write; an existing file is never overwritten
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// How many items to work through; the folder's files are taken again and again
+    /// How many items to process; the folder's files are used repeatedly
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     items: u64,
     /// How many events each ring of the trace keeps
@@ -51,13 +50,13 @@ struct Arguments {
     /// How many rings the threads share
     #[arg(long, value_name = "N", default_value_t = 1)]
     rings: u32,
-    /// Be killed by SIGKILL when N items are done, inside a region of the next
+    /// Kill the process with SIGKILL when N items are done, inside a region of the next
     #[arg(long, value_name = "N")]
     kill_after: Option<u64>,
-    /// Where the files are; what is hidden or built is left out [default: the crates of this project]
+    /// The folder with the files; hidden and built ones are left out [default: the crates of this project]
     #[arg(long, value_name = "DIR", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/.."), hide_default_value = true)]
     input: PathBuf,
-    /// Where to write one line for each item that is done [default: a temporary file without a name]
+    /// Where to write a line per finished item [default: a temporary file without a name]
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
 }
@@ -67,7 +66,7 @@ struct Item<'files> {
     /// From 1; the correlation id of its regions.
     number: u64,
     path: &'files Path,
-    /// What upload copied into it; empty before.
+    /// What upload copied into it; empty until then.
     buffer: Vec<u8>,
     /// What compute found, or what went wrong on the way.
     outcome: io::Result<Repeat>,
@@ -91,7 +90,7 @@ struct Tracing {
     write: Label,
 }
 
-/// What came out.
+/// The result of a run.
 #[derive(Default)]
 struct Summary {
     done: u64,
@@ -150,7 +149,7 @@ fn pipeline(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Starts the lanes, and is the host lane itself.
+/// Starts the lanes; the calling thread is the host lane.
 fn run(
     arguments: &Arguments,
     files: &[PathBuf],
@@ -174,7 +173,7 @@ fn run(
             named("compute")
                 .spawn_scoped(scope, move || compute(tracing, for_compute, to_download))?;
         }
-        // Download ends when the last worker drops its end.
+        // Download ends when the last worker drops its sender.
         drop(to_download);
         let kill_after = arguments.kill_after;
         let download = named("download").spawn_scoped(scope, move || {
@@ -187,7 +186,7 @@ fn run(
     })
 }
 
-/// Host: gives each item a buffer, once there is a free one. Ends early if the other lanes do.
+/// Host: gives each item a buffer as soon as one is free. Ends early if the other lanes do.
 fn submit<'files>(
     tracing: &Tracing,
     items: u64,
@@ -211,7 +210,7 @@ fn submit<'files>(
     }
 }
 
-/// Upload: reads each file, and copies it into the item's buffer.
+/// Upload: reads each file and copies it into the item's buffer.
 fn upload<'files>(
     tracing: &Tracing,
     items: Receiver<Item<'files>>,
@@ -253,7 +252,7 @@ fn read_file(path: &Path, staging: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// Compute: finds the longest repeat of each item. How long that takes depends on the text alone.
+/// Compute: finds the longest repeat of each item. How long that takes depends only on the text.
 fn compute<'files>(
     tracing: &Tracing,
     items: &Mutex<Receiver<Item<'files>>>,
@@ -273,7 +272,7 @@ fn compute<'files>(
     }
 }
 
-/// Sorted, the two suffixes that share the longest beginning are neighbours.
+/// The longest repeat is the longest beginning that two suffixes share; once sorted, these two are neighbours.
 fn longest_repeat(
     tracing: &Tracing,
     item: &Item<'_>,
@@ -303,12 +302,12 @@ fn longest_repeat(
     Ok(repeat)
 }
 
-/// How many bytes two slices share from their beginning.
+/// How many bytes two slices have in common at their beginning.
 fn common_bytes(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// Download: writes one line for each item, and frees its buffer.
+/// Download: writes one line per item and frees its buffer.
 fn download(
     tracing: &Tracing,
     items: Receiver<Item<'_>>,
@@ -327,7 +326,7 @@ fn download(
             );
             kill_process(getpid(), Signal::KILL)?;
         }
-        // One write, not buffered: a line that is there is whole, and its item is done but for the end of this region.
+        // One write, not buffered: a line in the file is whole, and its item is done except for the end of this region.
         if let Err(error) = results.write_all(line.as_bytes()) {
             region.fail(status(&error));
             return Err(error).context("cannot write the results");
@@ -335,7 +334,7 @@ fn download(
         region.set_copied_bytes(line.len() as u64);
         region.finish();
         summary.add(&item);
-        // The host has left when no item is to come.
+        // The host is gone when no item is left to submit.
         let _ = to_free.send(item.buffer);
     }
     Ok(summary)
@@ -361,7 +360,7 @@ impl Tracing {
 }
 
 impl Item<'_> {
-    /// Number, file, and the passage or what went wrong; separated by tabs.
+    /// Number, file, and the passage or error; separated by tabs.
     fn line(&self) -> String {
         let path = self.path.display();
         match &self.outcome {
@@ -390,13 +389,13 @@ impl Summary {
     }
 }
 
-/// The system's error code, as a region's status.
+/// The system's error code, for a region's status.
 fn status(error: &io::Error) -> u32 {
     let code = error.raw_os_error().unwrap_or_default();
     code.unsigned_abs()
 }
 
-/// The regular files below `folder`, by name, without the hidden ones, and no more of them than there are items.
+/// The regular files below `folder` in order of name, without hidden ones, at most `items` of them.
 fn list_files(folder: &Path, items: u64) -> Result<Vec<PathBuf>> {
     let folder = folder
         .canonicalize()
@@ -421,7 +420,7 @@ fn add_files(folder: &Path, items: u64, files: &mut Vec<PathBuf>) -> Result<()> 
             .file_type()
             .with_context(|| path.display().to_string())?;
         let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        // The mark that cargo and other tools put into folders that hold nothing of the user's.
+        // Cargo and other tools mark folders of generated files with this file.
         if kind.is_dir() && !hidden && !path.join("CACHEDIR.TAG").exists() {
             add_files(&path, items, files)?;
         } else if kind.is_file() && !hidden && (files.len() as u64) < items {

@@ -1,4 +1,4 @@
-//! What a caller says of a region.
+//! What a caller says about a region.
 
 use hrx_trace_format::Record;
 use hrx_trace_format::record::{FLAG_FAILED, FLAG_SATURATED};
@@ -17,7 +17,7 @@ pub mod lane {
     pub const HOST: usize = 4;
 }
 
-/// An interned name: see [`crate::Recorder::label`]. It means something only to the recorder that gave it.
+/// An interned name: see [`crate::Recorder::label`]. It means something only to the recorder that returned it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Label(pub(crate) u32);
 
@@ -26,19 +26,19 @@ impl Label {
     pub const NONE: Self = Self(0);
 }
 
-/// What a caller says of a region; every value but the lane is 0, none or false unless given.
+/// What a caller says about a region. Every value but the lane is 0, none or false by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Event {
     lane: usize,
     label: Label,
     correlation_id: u64,
-    pub(crate) copied_bytes: u64,
+    copied_bytes: u64,
     status: u32,
     failed: bool,
 }
 
 impl Event {
-    /// A region on `lane`: see [`lane`]. A lane above `u32::MAX` saturates, and is marked so.
+    /// A region on `lane`: see [`lane`]. A lane above `u32::MAX` saturates, and the event is marked as saturated.
     #[inline]
     #[must_use]
     pub const fn new(lane: usize) -> Self {
@@ -52,7 +52,7 @@ impl Event {
         }
     }
 
-    /// What the region is called.
+    /// The region's name.
     #[inline]
     #[must_use]
     pub const fn label(self, label: Label) -> Self {
@@ -69,7 +69,7 @@ impl Event {
         }
     }
 
-    /// Bytes it copies.
+    /// How many bytes it copies.
     #[inline]
     #[must_use]
     pub const fn copied_bytes(self, copied_bytes: u64) -> Self {
@@ -93,9 +93,9 @@ impl Event {
         Self { failed, ..self }
     }
 
-    /// The fields of a record that the caller determines, but for its times.
+    /// A record with what the caller said. Times, thread, ticket and checksum are still zero.
     #[inline(always)]
-    pub(crate) fn record(&self) -> Record {
+    pub(crate) fn to_record(self) -> Record {
         let (lane, lane_flag) = match u32::try_from(self.lane) {
             Ok(lane) => (lane, 0),
             Err(_) => (u32::MAX, FLAG_SATURATED),

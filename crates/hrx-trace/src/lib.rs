@@ -1,7 +1,7 @@
 //! Traces that survive the crash: host-observed region latencies, recorded into a memory-mapped ring file.
 //!
-//! When `record` has returned, the event is in the file; SIGKILL, abort, a segmentation fault or the OOM killer take nothing of it away, and
-//! the regions that were running are in it too. `hrx-convert` turns the file into Chrome/Perfetto JSON, during the run or after it.
+//! When `record` has returned, the event is in the file. SIGKILL, abort, a segmentation fault or the OOM killer do not take it away, and
+//! the regions that were running are in the file too. `hrx-convert` turns the file into Chrome/Perfetto JSON, during the run or after it.
 //! The times are what the host observed, driver and scheduling overhead included; they are never device timestamps.
 //!
 //! ```
@@ -23,16 +23,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A program that used the in-memory tracer uses [`Tracer`] instead: the same calls with the same meaning.
+#![cfg_attr(
+    feature = "tracer",
+    doc = "A program that used the in-memory tracer uses [`Tracer`] instead: the same calls with the same meaning."
+)]
 //!
 //! | call | what it may do |
 //! |---|---|
-//! | [`Recorder::record`], [`Recorder::begin`], [`Region::finish`] | no lock, no allocation, no system call (but gettid at a thread's first), no panic, no failure |
+//! | [`Recorder::record`], [`Recorder::begin`], [`Region::finish`] | no lock, no allocation, no system call (except gettid on a thread's first), no panic, no failure |
 //! | [`Recorder::label`] | a lock, an allocation: intern once |
 //! | [`Recorder::create`], [`Recorder::sync`] | system calls, errors |
 //!
 //! What can still hurt the host: another process that truncates the file (a store then raises SIGBUS; the file is created 0600, so only the
-//! same user can), and writeback on a slow disk (put the file on tmpfs if the tail of `record` matters).
+//! same user and root can do that), and writeback on a slow disk (put the file on tmpfs if the tail of `record` matters).
+//!
+//! # Features
+//!
+//! `tracer`, on by default: `Tracer`, with which a program that used the in-memory tracer keeps its calls. Without it this crate depends on neither the reader
+//! nor serde_json.
 #![deny(unsafe_code)]
 
 #[cfg(not(target_os = "linux"))]
@@ -40,29 +48,46 @@ compile_error!(
     "hrx-trace records on Linux only: it needs fallocate, flock and MADV_WIPEONFORK; reading and converting traces does not"
 );
 
-mod error;
-mod event;
-mod labels;
-mod mapping;
-mod options;
-mod primitive;
-mod process;
-mod recorder;
-mod region;
-mod slot;
-mod thread;
+// Each uses only those below it.
+#[cfg(feature = "tracer")]
 mod tracer;
+
+mod creation;
+mod options;
 mod writer;
 
+mod region;
+
+mod recorder;
+
+mod areas;
+mod memory;
+mod slot;
+
+mod primitive;
+mod site;
+
+mod error;
+mod event;
+mod nanoseconds;
+mod thread;
+
 /// The in-memory tracer's own types, as [`Tracer::finish`] returns them.
+#[cfg(feature = "tracer")]
 pub use hrx_trace_reader::seed::{ExecutionTrace, TraceEvent};
 
+#[cfg(feature = "tracer")]
+pub use self::tracer::Tracer;
 pub use self::{
     error::{Error, Result},
     event::{Event, Label, lane},
     options::Options,
     recorder::Recorder,
     region::{Destination, Region},
-    tracer::Tracer,
     writer::Writer,
 };
+
+/// Compiles the README's examples.
+#[cfg(all(doctest, feature = "tracer"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

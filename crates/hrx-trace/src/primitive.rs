@@ -1,9 +1,11 @@
-//! The atomics that [`crate::slot`] is made of. `tests/loom.rs` puts loom's in their place.
+//! The atomics that `slot.rs` is built on. `tests/loom.rs` puts loom's in their place.
 
 pub use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// Whether an ordering of the protocol has been taken away: only ever in a model.
+use crate::site::Site;
+
+/// Whether a model has taken the ordering at this site away. Never outside models.
 #[inline(always)]
-pub fn removed(_: crate::slot::Site) -> bool {
+pub fn removed(_: Site) -> bool {
     false
 }

@@ -1,30 +1,56 @@
-//! A region that is running: the file says so from `begin` to `finish`.
+//! A region that is running: the file shows it from `begin` to `finish`.
 
 use hrx_trace_format::Record;
 
 use crate::event::Event;
 use crate::recorder::Recorder;
-use crate::slot;
-use crate::thread::Thread;
+use crate::thread::{self, Thread};
 
-/// What a region is recorded by: a [`Recorder`], or a [`crate::Writer`]. Nothing else can be.
-pub trait Destination: sealed::Sealed {
+/// What a region is recorded by: a [`Recorder`] or a [`crate::Writer`]. No other type can implement it.
+pub trait Destination: Sealed {
     #[doc(hidden)]
     fn recorder(&self) -> &Recorder;
-    /// Of the calling thread.
+    /// The calling thread's id.
     #[doc(hidden)]
     fn thread_id(&self) -> u32;
     #[doc(hidden)]
     fn write(&self, ring: usize, record: Record);
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for crate::Recorder {}
-    impl<R: std::ops::Deref<Target = crate::Recorder>> Sealed for crate::Writer<R> {}
+/// In a private module, so that only this crate can implement [`Destination`].
+pub trait Sealed {}
+
+impl Recorder {
+    /// Begins a region: from now on until it is finished, the file shows that it is running.
+    ///
+    /// If 64 regions are already open, this one is not shown while it runs, which is counted. It is still recorded when it completes.
+    #[inline]
+    pub fn begin(&self, event: Event) -> Region<'_> {
+        let thread = thread::current(self.process);
+        Region::begin(self, self.shared_ring_of(thread), thread, event)
+    }
 }
 
-/// A region that is running. Finish it; dropped without that (a panic unwinding, an early return), it is recorded as failed.
+impl Sealed for Recorder {}
+
+impl Destination for Recorder {
+    #[inline]
+    fn recorder(&self) -> &Recorder {
+        self
+    }
+
+    #[inline]
+    fn thread_id(&self) -> u32 {
+        thread::current(self.process).id
+    }
+
+    #[inline(always)]
+    fn write(&self, ring: usize, record: Record) {
+        self.ring(ring).write_to(&self.checksum, record);
+    }
+}
+
+/// A region that is running. Finish it: if it is dropped unfinished (a panic unwinding, an early return), it is recorded as failed.
 #[must_use = "a region that is dropped at once is recorded as failed"]
 #[derive(Debug)]
 pub struct Region<'a, To: Destination = Recorder> {
@@ -52,10 +78,10 @@ impl<'a, To: Destination> Region<'a, To> {
         }
     }
 
-    /// Says how many bytes it copied, once that is known.
+    /// Sets how many bytes it copied, once that is known.
     #[inline]
     pub fn set_copied_bytes(&mut self, copied_bytes: u64) {
-        self.event.copied_bytes = copied_bytes;
+        self.event = self.event.copied_bytes(copied_bytes);
     }
 
     /// Records it as completed now.
@@ -72,7 +98,7 @@ impl<'a, To: Destination> Region<'a, To> {
         std::mem::forget(self);
     }
 
-    /// Its record first, then its open slot, so that it is in the file at every instant.
+    /// Writes its record, then clears its open slot, so that the region is in the file at every instant.
     #[inline]
     fn complete(&self, event: Event) {
         let recorder = self.to.recorder();
@@ -84,12 +110,10 @@ impl<'a, To: Destination> Region<'a, To> {
             duration_ns: recorder.now_ns().saturating_sub(self.start_ns),
             thread_id: self.to.thread_id(),
             open_slot: self.open_slot,
-            ..event.record()
+            ..event.to_record()
         };
         self.to.write(self.ring, record);
-        if let Some(taken) = self.open_slot.checked_sub(1) {
-            slot::clear(recorder.open.get(usize::from(taken)));
-        }
+        recorder.open_table.clear(self.open_slot);
     }
 }
 

@@ -1,50 +1,39 @@
-//! How one slot is written, so that whoever reads it at any instant, even after the writer's death, sees a whole record or none.
+//! How one slot is written, so that every reader, at any instant and even after the writer's death, sees a whole record or none.
 //!
-//! A slot is a row of 64-bit words; word 0 is its sequence. Invariants:
-//! - Only relaxed and release stores to the words, each of which is one instruction: no other thread, and no file, ever sees half a word.
+//! A slot is an array of 64-bit words; word 0 is its sequence. Invariants:
+//! - The words are written by relaxed and release stores alone, each of which is one instruction: no other thread, and no file, ever sees half a word.
 //! - Between the first and the last store the sequence is one that no reader believes.
-//! - Nothing waits. A writer that lost its processor and was overtaken by a whole lap finds a newer record in its slot, and leaves it alone: its own
-//!   would be outside the window. Only if it lost it between that look and its last store, some thirty instructions on, it spoils the slot, which then
-//!   fails verification.
+//! - Nothing waits. A writer that lost its processor and was overtaken by a whole lap finds a newer record in its slot and leaves it alone: its own
+//!   would be outside the window. If it loses its processor between that look and its last store, some thirty instructions later, it spoils the slot, and
+//!   the slot fails verification.
 //!
-//! `tests/loom.rs` compiles this very file against loom's atomics, explores the interleavings, and removes each [`Site`] in turn to see
-//! that the models notice.
+//! `tests/loom.rs` compiles this very file against loom's atomics, explores the interleavings, and removes each [`Site`] in turn to check that the models
+//! notice.
+
+use hrx_trace_format::open::SEQUENCE_TAKEN;
 
 use crate::primitive::{AtomicU64, Ordering, fence, removed};
-use hrx_trace_format::open::SEQUENCE_TAKEN;
+use crate::site::Site;
 
 /// The sequence of a free slot and of one being written.
 pub const SEQUENCE_NONE: u64 = 0;
 
-/// An ordering that the protocol needs: each is named, so that a model can take it away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Site {
-    /// The slot's sequence is withdrawn before its words change.
-    Withdraw,
-    /// The slot's words are there before its sequence.
-    Publish,
-    /// The completed record is there before the open slot is cleared, and the tickets before the ring is given back.
-    Clear,
-    /// The taker of an open slot or a ring sees everything its last holder did.
-    Take,
-}
-
-/// Takes the next ticket of a ring, from 0. Costs one uncontended read-modify-write (2 to 4 ns), 50 ns and more when another thread has the line.
+/// Takes the next ticket of a ring, from 0. Costs one uncontended read-modify-write (2 to 4 ns), or 50 ns and more when another thread has the line.
 ///
-/// Relaxed: the ticket only has to be unique; a record says for itself which ticket it has.
+/// Relaxed: the ticket only has to be unique. A record states its own ticket.
 #[inline]
 pub fn claim(claimed: &AtomicU64) -> u64 {
     claimed.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Takes `ticket`, the next one of a ring that one thread alone takes tickets of, and that it knows. Costs a store, which nothing waits for.
+/// Takes `ticket`, which must be the next of a ring that no other thread takes tickets of. Costs a store that nothing waits for.
 #[inline]
 pub fn claim_own(claimed: &AtomicU64, ticket: u64) {
     claimed.store(ticket.wrapping_add(1), Ordering::Relaxed);
 }
 
-/// Whether the slot of ticket `sequence` holds a newer record already: the writer lost its processor for a whole lap, and its own record is outside the
-/// window. Costs a load of the line that is written next. Cannot be where one thread alone writes to the ring.
+/// Whether the slot for `sequence` already holds a newer record: the writer lost its processor for a whole lap, and its own record is outside the
+/// window. Costs a load of the line that is written next. Cannot happen in a ring that only one thread writes to.
 #[inline]
 pub fn overtaken<const WORDS: usize>(
     slot: &[AtomicU64; WORDS],
@@ -55,7 +44,7 @@ pub fn overtaken<const WORDS: usize>(
     found > sequence && was_given_out(found, claimed)
 }
 
-/// Whether `sequence` is that of a ticket. A stray store's is not: it must not keep the slot from being written for ever.
+/// Whether `sequence` is that of a ticket. A stray store's is not, and must not block the slot.
 #[cold]
 fn was_given_out(sequence: u64, claimed: &AtomicU64) -> bool {
     sequence <= claimed.load(Ordering::Relaxed)
@@ -68,7 +57,7 @@ pub fn publish<const WORDS: usize>(slot: &[AtomicU64; WORDS], record: &[u64; WOR
     fill(slot, record);
 }
 
-/// Takes a free slot of the open table, or a ring. False: somebody has it.
+/// Takes a free slot of the open table, or a free ring. False: another thread has it.
 #[inline]
 pub fn take<const WORDS: usize>(slot: &[AtomicU64; WORDS]) -> bool {
     slot[0].load(Ordering::Relaxed) == SEQUENCE_NONE
@@ -82,10 +71,10 @@ pub fn take<const WORDS: usize>(slot: &[AtomicU64; WORDS]) -> bool {
             .is_ok()
 }
 
-/// Writes `record` into a slot whose sequence nobody believes at the moment.
+/// Writes `record` into a slot whose present sequence no reader believes.
 #[inline]
 pub fn fill<const WORDS: usize>(slot: &[AtomicU64; WORDS], record: &[u64; WORDS]) {
-    // Pairs with the acquire fence of a mapping reader: who sees a new word also sees that the old sequence is gone.
+    // Pairs with the acquire fence of a mapping reader: one that sees a new word also sees that the old sequence is gone.
     if !removed(Site::Withdraw) {
         fence(Ordering::Release);
     }
@@ -95,7 +84,7 @@ pub fn fill<const WORDS: usize>(slot: &[AtomicU64; WORDS], record: &[u64; WORDS]
     slot[0].store(record[0], unless_removed(Site::Publish, Ordering::Release));
 }
 
-/// Frees a slot of the open table, or a ring. Release: who sees it free also sees the completed record in the ring, and every ticket taken.
+/// Frees a slot of the open table, or a ring. Release: a thread that sees it free also sees the completed record in the ring, and every ticket taken.
 #[inline]
 pub fn clear<const WORDS: usize>(slot: &[AtomicU64; WORDS]) {
     slot[0].store(

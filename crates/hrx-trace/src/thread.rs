@@ -1,12 +1,12 @@
-//! Who is calling: the operating system's id of the thread, and its ordinal, which chooses its ring and its favourite open slot.
+//! The calling thread: the operating system's id of it, and its ordinal, which chooses its ring and its favourite open slot.
 //!
 //! Thread-local, without a destructor (so it works while a thread ends, and in a signal handler) and without allocation. The system call is made
-//! once a thread.
+//! once per thread.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Two words, so that it travels in a register.
+/// Two 32-bit fields, so that it travels in one register.
 #[derive(Clone, Copy, Debug)]
 pub struct Thread {
     /// gettid(2).
@@ -15,7 +15,7 @@ pub struct Thread {
     pub ordinal: u32,
 }
 
-/// The thread, and the process in which its id was asked for.
+/// The thread, and the process in which its id was looked up.
 struct Known {
     thread: Cell<Thread>,
     process: Cell<u32>,
@@ -27,8 +27,8 @@ thread_local! {
     };
 }
 
-/// The calling thread, in the process `process`: a forked child that makes a recorder of its own has a new id for the thread that forked. One
-/// thread-local load, but for its first call.
+/// The calling thread in the process `process`: in a forked child that creates a recorder of its own, the thread that forked has a new id. Costs one
+/// thread-local load, after a thread's first call.
 #[inline]
 pub fn current(process: u32) -> Thread {
     KNOWN.with(|known| {

@@ -1,28 +1,26 @@
-//! A thread's own way into a recorder: a ring that no other thread writes to, so that no locked instruction is needed to take a ticket.
+//! A thread's own way into a recorder: a ring that no other thread writes to, so that a ticket takes no locked instruction.
 
-use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use hrx_trace_format::Record;
 
+use crate::areas::OwnRing;
 use crate::event::Event;
-use crate::recorder::{Recorder, Ring};
-use crate::region::{Destination, Region};
-use crate::slot;
+use crate::recorder::Recorder;
+use crate::region::{Destination, Region, Sealed};
 use crate::thread::{self, Thread};
 
-/// A thread's own ring of a recorder: the fastest way to record, and one by which no busy neighbour can overwrite what this thread left.
+/// A thread's own ring of a recorder: the fastest way to record. No busy neighbour can overwrite what this thread recorded.
 ///
-/// Costs little more than half of [`Recorder::record`] (the README has the figures), for nobody else takes tickets of its ring: the locked
-/// instruction is spared, and the processor overlaps an event with the next. [`crate::Options::writers`] says how many rings there are for this; while all are taken, a
-/// writer records by way of the rings that threads share, at their cost. Dropping a writer gives its ring to the next one; the events stay.
+/// An event costs little more than half of [`Recorder::record`], because no other thread takes tickets of this ring: there is no locked
+/// instruction, and the processor overlaps an event with the next. [`crate::Options::writers`] says how many rings there are for writers. While all of
+/// them are taken, a writer records into the rings that threads share, at their cost. Dropping a writer gives its ring to the next one; the events stay.
 ///
-/// It belongs to the thread that made it, and is not to be used in a signal handler (a [`Recorder`] is): one that interrupts a `record` of the
-/// same writer would take the same ticket, and one of the two events would be lost.
+/// A writer belongs to the thread that made it. Do not use it in a signal handler (a [`Recorder`] may be used there): a handler that interrupts a `record`
+/// of the same writer would take the same ticket, and one of the two events would be lost.
 ///
 /// ```
 /// use hrx_trace::{Event, Options, lane};
@@ -46,24 +44,16 @@ use crate::thread::{self, Thread};
 pub struct Writer<R: Deref<Target = Recorder>> {
     recorder: R,
     thread: Thread,
-    index: usize,
-    /// None: that ring is one that threads share.
-    own: Option<Own>,
+    /// The index of the ring it writes to.
+    ring: usize,
+    /// None: threads share that ring.
+    own: Option<OwnRing>,
     /// Neither Send nor Sync: one thread, one ring.
     _thread: PhantomData<*const ()>,
 }
 
-/// A ring of one's own.
-#[derive(Debug)]
-struct Own {
-    /// Here on the thread's stack: an event touches a page less.
-    ring: Ring,
-    /// Its next ticket: so all that an event does with the file is to store.
-    next: Cell<u64>,
-}
-
 impl Recorder {
-    /// The calling thread's own way into this recorder. Use [`Writer::new`] to have one that keeps the recorder alive.
+    /// The calling thread's own way into this recorder. [`Writer::new`] makes one that keeps the recorder alive.
     #[must_use]
     pub fn writer(&self) -> Writer<&Self> {
         Writer::new(self)
@@ -71,25 +61,21 @@ impl Recorder {
 }
 
 impl<R: Deref<Target = Recorder>> Writer<R> {
-    /// A writer of `recorder`, a reference or an `Arc`. Costs one compare-and-swap for each ring that is taken already.
+    /// A writer of `recorder`, a reference or an `Arc`. Costs one compare-and-swap for each ring that is already taken.
     #[must_use]
     pub fn new(recorder: R) -> Self {
         let thread = thread::current(recorder.process);
         let taken = recorder.take_ring();
         Self {
             thread,
-            index: taken.unwrap_or_else(|| recorder.ring_of(thread)),
-            own: taken.map(|index| {
-                let ring = recorder.ring(index).again();
-                let next = Cell::new(ring.claimed().load(Ordering::Relaxed));
-                Own { ring, next }
-            }),
+            ring: taken.unwrap_or_else(|| recorder.shared_ring_of(thread)),
+            own: taken.map(|ring| OwnRing::new(recorder.ring(ring))),
             recorder,
             _thread: PhantomData,
         }
     }
 
-    /// Whether it has a ring of its own. If not, more writers are there than [`crate::Options::writers`] has asked rings for.
+    /// Whether it has a ring of its own. If not, there are more writers than rings asked for by [`crate::Options::writers`].
     #[must_use]
     pub fn has_own_ring(&self) -> bool {
         self.own.is_some()
@@ -98,20 +84,20 @@ impl<R: Deref<Target = Recorder>> Writer<R> {
     /// As [`Recorder::record`].
     #[inline]
     pub fn record(&self, start: Instant, elapsed: Duration, event: Event) {
-        let measured = self
-            .recorder
-            .measured(start, elapsed, event, self.thread.id);
-        if let Some(record) = measured {
-            self.write(self.index, record);
+        let thread_id = self.thread.id;
+        if let Some(record) = self.recorder.measured(start, elapsed, event, thread_id) {
+            self.write(self.ring, record);
         }
     }
 
     /// As [`Recorder::begin`].
     #[inline]
     pub fn begin(&self, event: Event) -> Region<'_, Self> {
-        Region::begin(self, self.index, self.thread, event)
+        Region::begin(self, self.ring, self.thread, event)
     }
 }
+
+impl<R: Deref<Target = Recorder>> Sealed for Writer<R> {}
 
 impl<R: Deref<Target = Recorder>> Destination for Writer<R> {
     #[inline]
@@ -125,23 +111,18 @@ impl<R: Deref<Target = Recorder>> Destination for Writer<R> {
     }
 
     #[inline(always)]
-    fn write(&self, index: usize, record: Record) {
-        let Some(Own { ring, next }) = &self.own else {
-            return Destination::write(&*self.recorder, index, record);
-        };
-        self.recorder.write_to(ring, false, record, |claimed| {
-            let ticket = next.get();
-            next.set(ticket.wrapping_add(1));
-            slot::claim_own(claimed, ticket);
-            ticket
-        });
+    fn write(&self, ring: usize, record: Record) {
+        match &self.own {
+            Some(own) => own.write_to(&self.recorder.checksum, record),
+            None => self.recorder.write(ring, record),
+        }
     }
 }
 
 impl<R: Deref<Target = Recorder>> Drop for Writer<R> {
     fn drop(&mut self) {
         if self.has_own_ring() {
-            self.recorder.give_ring_back(self.index);
+            self.recorder.give_ring_back(self.ring);
         }
     }
 }
@@ -150,7 +131,7 @@ impl<R: Deref<Target = Recorder>> fmt::Debug for Writer<R> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Writer")
-            .field("index", &self.index)
+            .field("ring", &self.ring)
             .field("own", &self.own)
             .finish_non_exhaustive()
     }

@@ -1,23 +1,28 @@
 //! The slot protocol under every interleaving that the memory model allows.
 //!
-//! `src/slot.rs` itself is compiled here against loom's atomics. Each property is also run with every ordering it rests on taken away:
-//! the model must then fail, so an ordering that is not needed, or a model that sees nothing, is found out. Slots have three words instead
-//! of eight, which loses nothing: all payload words are treated alike.
+//! `src/slot.rs` itself is compiled here against loom's atomics. Each property is also checked with every ordering it rests on taken away, and
+//! the model must then fail: this exposes an ordering that is not needed, and a model that sees nothing. Slots have three words instead
+//! of eight, which loses nothing, since all payload words are treated alike.
+
+#[path = "../src/site.rs"]
+mod site;
 
 #[path = "../src/slot.rs"]
 mod slot;
 
-/// What `src/slot.rs` is made of here.
+/// What `src/slot.rs` is built on here.
 mod primitive {
     pub use loom::sync::atomic::{AtomicU64, Ordering, fence};
     use std::cell::Cell;
 
+    use crate::site::Site;
+
     thread_local! {
         /// Loom runs the threads of a model on the thread that called it.
-        pub static REMOVED: Cell<Option<crate::slot::Site>> = const { Cell::new(None) };
+        pub static REMOVED: Cell<Option<Site>> = const { Cell::new(None) };
     }
 
-    pub fn removed(site: crate::slot::Site) -> bool {
+    pub fn removed(site: Site) -> bool {
         REMOVED.get() == Some(site)
     }
 }
@@ -25,7 +30,7 @@ mod primitive {
 use loom::sync::Arc;
 use loom::thread;
 use primitive::{AtomicU64, Ordering, REMOVED, fence};
-use slot::Site;
+use site::Site;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 type Slot = [AtomicU64; 3];
@@ -34,12 +39,12 @@ fn empty_slot() -> Slot {
     [AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0)]
 }
 
-/// The record with ticket `sequence`: its words tell which record they belong to.
+/// The record with this sequence; its words show which record they belong to.
 fn record(sequence: u64) -> [u64; 3] {
     [sequence, sequence * 10 + 1, sequence * 10 + 2]
 }
 
-/// Reads a slot as a mapping reader must: sequence, words, acquire fence, sequence again. None if it changed meanwhile or holds nothing.
+/// Reads a slot as a mapping reader must: sequence, words, acquire fence, sequence again. None if it changed in between or holds nothing.
 fn read(slot: &Slot, with_fence: bool) -> Option<[u64; 3]> {
     let sequence = slot[0].load(Ordering::Acquire);
     let words = [1, 2].map(|index| slot[index].load(Ordering::Relaxed));
@@ -51,10 +56,10 @@ fn read(slot: &Slot, with_fence: bool) -> Option<[u64; 3]> {
     (unchanged && holds).then_some([sequence, words[0], words[1]])
 }
 
-/// Whether `model` holds in all interleavings with `removed` taken away.
+/// Whether `model` holds in all interleavings while the ordering `removed` is taken away.
 fn holds(removed: Option<Site>, model: impl Fn() + Sync + Send + 'static) -> bool {
     REMOVED.set(removed);
-    // The counterexample's panic is what is hoped for: keep it out of the output.
+    // Here a counterexample's panic is the expected result: keep it out of the output.
     let hook = std::panic::take_hook();
     if removed.is_some() {
         std::panic::set_hook(Box::new(|_| {}));
@@ -69,7 +74,7 @@ fn holds(removed: Option<Site>, model: impl Fn() + Sync + Send + 'static) -> boo
     }
 }
 
-/// A reader of a ring slot sees a whole record or none, while two laps go over it.
+/// A reader of a ring slot sees a whole record or none, while two laps pass over it.
 fn whole_or_none(reader_fence: bool) -> impl Fn() + Sync + Send + 'static {
     move || {
         let slot = Arc::new(empty_slot());
@@ -93,14 +98,14 @@ fn a_reader_sees_a_whole_record_or_none() {
     assert!(holds(None, whole_or_none(true)));
     assert!(!holds(Some(Site::Withdraw), whole_or_none(true)));
     assert!(!holds(Some(Site::Publish), whole_or_none(true)));
-    // The reader's own fence, which FORMAT.md asks of readers that map the file.
+    // The reader's own fence, which FORMAT.md requires of readers that map the file.
     REMOVED.set(None);
     let without = catch_unwind(AssertUnwindSafe(|| loom::model(whole_or_none(false))));
     assert!(without.is_err(), "the reader's fence is not needed");
 }
 
-/// The writers of two laps meet in a slot. Found by stopping a writer at each of its instructions while another lapped it: wherever it stood, it went on
-/// to write over a newer event whose `record` had returned.
+/// The bug: a writer that was stopped while another lapped it later wrote over the newer event, whose `record` had returned. Found by stopping a writer at
+/// each of its instructions: it happened at all of them.
 #[test]
 fn a_late_writer_finds_the_newer_record() {
     loom::model(|| {
@@ -114,12 +119,12 @@ fn a_late_writer_finds_the_newer_record() {
         slot[0].store(3, Ordering::Relaxed);
         assert!(
             !slot::overtaken(&slot, 2, &claimed),
-            "never given out: no record"
+            "never given out, so not a record"
         );
     });
 }
 
-/// Two writers never get one ticket, and none is left out.
+/// Two writers never get the same ticket, and no ticket is skipped.
 #[test]
 fn tickets_are_unique_and_dense() {
     loom::model(|| {
@@ -135,7 +140,7 @@ fn tickets_are_unique_and_dense() {
     });
 }
 
-/// A ring that is one thread's alone at a time gives no ticket twice, though none of its tickets is taken by a locked instruction.
+/// A ring that one thread has at a time gives out no ticket twice, although none is taken by a locked instruction.
 fn own_tickets_are_unique() {
     let ring = Arc::new([AtomicU64::new(slot::SEQUENCE_NONE)]);
     let claimed = Arc::new(AtomicU64::new(0));
@@ -165,7 +170,7 @@ fn a_ring_of_ones_own_has_one_holder_at_a_time() {
     assert!(!holds(Some(Site::Clear), own_tickets_are_unique));
 }
 
-/// A region is in the open table until its completed record is in the ring: whoever reads the table first and the ring second sees it.
+/// A region is in the open table until its completed record is in the ring: a reader of first the table and then the ring sees it.
 fn never_lost() {
     let open = Arc::new(empty_slot());
     let ring = Arc::new(empty_slot());
@@ -189,8 +194,8 @@ fn a_region_is_never_lost_between_table_and_ring() {
     assert!(!holds(Some(Site::Clear), never_lost));
 }
 
-/// A slot of the open table has one holder at a time, and the next one sees how many tickets the last one's record needed:
-/// what the proof in `hrx_trace_format::open` rests on.
+/// A slot of the open table has one holder at a time, and the next holder sees the ticket of the last one's record given out. The proof in
+/// `hrx_trace_format::open` rests on this.
 fn one_holder_at_a_time() {
     let open = Arc::new(empty_slot());
     let claimed = Arc::new(AtomicU64::new(0));
@@ -213,7 +218,7 @@ fn one_holder_at_a_time() {
     let there = other.join().unwrap();
     assert!(here.is_some() || there.is_some());
     if let (Some((begin, sequence)), Some((other_begin, other_sequence))) = (here, there) {
-        // The later holder began with the earlier one's ticket given out.
+        // When the later holder began, the earlier one's ticket was given out.
         assert!(sequence <= other_begin || other_sequence <= begin);
     }
 }

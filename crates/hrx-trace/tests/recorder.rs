@@ -1,12 +1,13 @@
-//! The recorder through its public face, checked by the reader.
+//! The recorder through its public interface, checked with the reader.
 
+use std::error::Error as _;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use hrx_trace::{Error, Event, Label, Options, Recorder, lane};
-use hrx_trace_reader::{Ending, Trace};
+use hrx_trace_reader::{Ending, Trace, process};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -78,6 +79,21 @@ fn what_is_recorded_is_read_back_whole() {
     assert_eq!(trace.ending(), Ending::Finished);
 }
 
+/// A reader decides by these whether the writer still lives, and finds them out by code of its own.
+#[test]
+fn the_header_names_the_process_as_the_reader_does() {
+    let (_folder, path) = folder();
+    let _recorder = Recorder::create(&path, 1).unwrap();
+    let trace = Trace::open(&path).unwrap();
+    let identity = trace.identity();
+    let process_id = std::process::id();
+    assert_eq!(identity.process_id, process_id);
+    assert_eq!(Some(identity.boot_id), process::boot_id());
+    assert_eq!(Some(identity.pid_namespace), process::pid_namespace());
+    let start_ticks = process::start_ticks(process_id);
+    assert_eq!(Some(identity.process_start_ticks), start_ticks);
+}
+
 #[test]
 fn the_epoch_is_now_by_every_clock() {
     let (_folder, path) = folder();
@@ -91,7 +107,7 @@ fn the_epoch_is_now_by_every_clock() {
     let now_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
     assert!(identity.epoch_monotonic_ns <= now_ns);
     assert!(now_ns - identity.epoch_monotonic_ns < 60_000_000_000);
-    // CLOCK_BOOTTIME is never behind CLOCK_MONOTONIC; it is read a moment earlier.
+    // CLOCK_BOOTTIME is never less than CLOCK_MONOTONIC, but it was read a moment earlier.
     assert!(identity.epoch_boottime_ns + 1_000_000_000 > identity.epoch_monotonic_ns);
 }
 
@@ -206,7 +222,7 @@ fn each_thread_keeps_to_its_ring() {
     };
     let quiet = 1;
     std::thread::scope(|scope| scope.spawn(|| record(quiet)).join().unwrap());
-    // Threads are numbered as they first record, those of the other tests of this process too: one of the next few has the other ring.
+    // Threads are numbered in the order of their first records, across all tests of this process: one of the next few has the other ring.
     let other_ring = |thread: u64| {
         record(thread);
         let differs = ring_of(thread) != ring_of(quiet);
@@ -232,7 +248,7 @@ fn labels_are_interned_and_the_table_can_be_full() {
     let first = recorder.label("a");
     assert_eq!(first, recorder.label("a"));
     assert_ne!(first, recorder.label("b"));
-    // Three of the 64 blocks are used when the first of these begins.
+    // 34 of the table's 64 blocks are taken after this one.
     let long = "é".repeat(1000);
     let long_label = recorder.label(&long);
     assert_ne!(long_label, Label::NONE);
@@ -285,6 +301,22 @@ fn finish_is_idempotent_and_caches_dropped() {
     );
 }
 
+/// The bug: `sync` failed with an error of the system that named no file.
+#[test]
+fn a_sync_that_fails_names_the_file_and_the_reason() {
+    let (folder, _) = folder();
+    let inside = folder.path().join("inside");
+    fs::create_dir(&inside).unwrap();
+    let path = inside.join("t.hrxt");
+    let recorder = Recorder::create(&path, 1).unwrap();
+    fs::remove_dir_all(&inside).unwrap();
+    let error = recorder.sync().unwrap_err();
+    let message = format!("{}: cannot write it to the disk", path.display());
+    assert_eq!(error.to_string(), message);
+    let reason = error.source().unwrap().downcast_ref::<std::io::Error>();
+    assert_eq!(reason.unwrap().kind(), std::io::ErrorKind::NotFound);
+}
+
 /// Word `index` of the header's counters.
 fn counter(path: &Path, index: usize) -> u64 {
     let bytes = fs::read(path).unwrap();
@@ -333,7 +365,7 @@ fn creation_that_fails_says_why_and_leaves_nothing() {
     assert!(matches!(error, Error::ZeroCapacity));
     assert_eq!(
         message(Recorder::create(&path, u64::MAX)),
-        "trace of 1 rings of 18446744073709551615 events with 65536 bytes of labels: expected 1 to 1024 rings, up to 2^46 events, up to 16 MiB of labels"
+        "size of the trace: found 1 as the number of rings, 18446744073709551615 as the events in each, 65536 as the bytes for labels; expected 1 to 1024 rings, up to 2^46 events, up to 16 MiB for labels"
     );
     assert!(matches!(
         Options::new(1).attribute("a=b", "c").create(&path),
@@ -347,10 +379,18 @@ fn creation_that_fails_says_why_and_leaves_nothing() {
     ));
     assert!(!path.exists());
 
-    // Far more than any disk holds.
+    // More than any disk holds.
     let error = Recorder::create(&path, 1 << 40).unwrap_err();
     assert!(matches!(error, Error::NoSpace { .. }), "{error:?}");
-    assert!(!path.exists(), "a file of a failed creation was left");
+    let needs = 64 * (1u64 << 40);
+    let (said, reason) = (error.to_string(), error.source().unwrap().to_string());
+    assert!(said.starts_with(&format!("{}: no room for its ", path.display())));
+    assert!(
+        !said.contains(&reason),
+        "the reason is printed twice: {said}"
+    );
+    assert!(matches!(error, Error::NoSpace { bytes, .. } if bytes > needs));
+    assert!(!path.exists(), "the failed creation left a file");
 
     fs::write(&path, "the last crash").unwrap();
     assert_eq!(
@@ -381,7 +421,7 @@ fn creation_that_fails_says_why_and_leaves_nothing() {
         message(Recorder::create(&missing, 1)),
         format!("{}: its folder does not exist", missing.display())
     );
-    // /proc takes no new files, whoever asks.
+    // /proc takes no new files, not even root's.
     let error = Recorder::create("/proc/t.hrxt", 1).unwrap_err();
     assert!(error.to_string().starts_with("/proc/t.hrxt: "), "{error}");
 }
@@ -432,7 +472,7 @@ proptest! {
     }
 }
 
-/// Each writer's events are in its own ring; one more writer than rings shares the first; a ring that is given back is taken again, and goes on counting.
+/// Each writer's events are in its own ring. A writer too many records into the shared ring. A ring that is given back is taken again and keeps counting.
 #[test]
 fn writers_have_rings_of_their_own() {
     let (_folder, path) = folder();

@@ -1,4 +1,4 @@
-//! Every line of the in-memory tracer's behaviour that the file keeps, one test each.
+//! Every rule of the in-memory tracer's behaviour that the file keeps, one test each.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use hrx_trace::{Error, ExecutionTrace, TraceEvent, Tracer};
 use tempfile::TempDir;
 
-/// A running capture of `capacity` events, and what keeps its file.
+/// A running capture of `capacity` events, and the folder of its file.
 fn started(capacity: usize) -> (Tracer, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let tracer = Tracer::default();
@@ -16,7 +16,7 @@ fn started(capacity: usize) -> (Tracer, TempDir) {
     (tracer, folder)
 }
 
-/// Records an event on lane `lane` that takes one nanosecond from now.
+/// Records a region on `lane` that begins now and takes one nanosecond.
 fn record(tracer: &Tracer, lane: usize) {
     tracer.record(Instant::now(), Duration::from_nanos(1), lane, 0, false);
 }
@@ -69,6 +69,16 @@ fn finish_when_idle_is_none() {
     assert_eq!(tracer.finish(), None);
 }
 
+/// What `Tracer::default` could not: it is no constant.
+#[test]
+fn a_tracer_can_be_a_static() {
+    static TRACER: Tracer = Tracer::new();
+    let folder = tempfile::tempdir().unwrap();
+    TRACER.start_at(folder.path().join("t.hrxt"), 2).unwrap();
+    record(&TRACER, 3);
+    assert_eq!(lanes(&TRACER.finish().unwrap()), [3]);
+}
+
 #[test]
 fn after_a_finish_a_start_begins_afresh() {
     let (tracer, folder) = started(1);
@@ -81,7 +91,7 @@ fn after_a_finish_a_start_begins_afresh() {
     tracer
         .start_at(folder.path().join("again.hrxt"), 1)
         .unwrap();
-    // The new epoch is later than the old events: a start of then is before it.
+    // The old events began before the new epoch.
     tracer.record(before, Duration::ZERO, 0, 0, false);
     record(&tracer, 3);
     let trace = tracer.finish().unwrap();
@@ -96,7 +106,7 @@ fn record_when_off_is_a_no_op() {
     let recorder = tracer.recorder().unwrap();
     assert_eq!(tracer.finish().unwrap().events, []);
     record(&tracer, 0);
-    // Nor through a recorder that somebody kept.
+    // Nor does a recorder that was kept.
     recorder.record(Instant::now(), Duration::ZERO, hrx_trace::Event::new(0));
     assert_eq!(recorder.claimed(), 0);
 }
@@ -168,7 +178,7 @@ fn any_lane_passes() {
     for lane in [4, 1000, u32::MAX as usize, usize::MAX] {
         record(&tracer, lane);
     }
-    // The file has 32 bits for a lane: a larger one saturates, and is marked so in the file.
+    // The file has 32 bits for a lane: a larger one saturates, and the event is marked as saturated.
     let path = tracer.path().unwrap();
     assert_eq!(
         lanes(&tracer.finish().unwrap()),
@@ -185,8 +195,7 @@ fn any_lane_passes() {
 #[test]
 fn a_poisoned_lock_is_tolerated() {
     let (tracer, folder) = started(4);
-    // `start` calls back into nothing of ours, so the lock is poisoned by a thread that panics while the allocator of a path does: here, a
-    // path that panics when it is asked for.
+    // The one thing of the caller's that `start_at` runs under its lock is the conversion of the path. Here it panics.
     struct Panics;
     impl AsRef<std::path::Path> for Panics {
         fn as_ref(&self) -> &std::path::Path {
@@ -256,7 +265,7 @@ fn a_finish_that_races_with_record_is_harmless() {
     });
 }
 
-/// Environment variables belong to the process: all of it in one test, in children.
+/// Environment variables belong to the whole process, so this one test does all of it in children.
 #[test]
 fn the_environment_chooses_the_file() {
     const CHILD: &str = "HRX_TEST_CHILD";

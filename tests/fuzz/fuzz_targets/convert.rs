@@ -1,4 +1,4 @@
-//! Any trace whatever, in every output: valid, or an error, but never a panic, a hang, or more memory than a bound.
+//! Converts arbitrary traces to every output: the output is valid or there is an error, but no panic, no hang, and no unbounded memory.
 #![no_main]
 
 use std::fs;
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use clap::{Parser, ValueEnum};
-use hrx_convert::{Arguments, Format};
+use hrx_convert::{Arguments, FormatName};
 use hrx_trace_fuzz::sealed;
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 
-/// What is said of a capture, beside the formats.
-const SAYINGS: [&[&str]; 5] = [
+/// Questions that are answered in the terminal.
+const ANSWERS: [&[&str]; 5] = [
     &["--info"],
     &["--info", "--json"],
     &["--check"],
@@ -21,22 +21,22 @@ const SAYINGS: [&[&str]; 5] = [
 ];
 
 fuzz_target!(|bytes: &[u8]| {
-    // One output each, so that a run stays short: which one, the input's end decides, where no item is.
+    // One output a run, to keep runs short. The input's last byte chooses it: no item lies there.
     let choice = usize::from(bytes.last().copied().unwrap_or_default());
-    let formats = Format::value_variants();
+    let formats = FormatName::value_variants();
     let input = FOLDER.path().join("t.hrxt");
-    fs::write(&input, sealed(bytes)).expect("room");
-    match formats.get(choice % (formats.len() + SAYINGS.len())) {
+    fs::write(&input, sealed(bytes)).expect("the disk has space");
+    match formats.get(choice % (formats.len() + ANSWERS.len())) {
         Some(format) => converted(*format, &input, choice % 2 == 0),
         None => {
-            let saying = SAYINGS[choice % SAYINGS.len()];
-            let words = saying.iter().copied().map(PathBuf::from);
+            let options = ANSWERS[choice % ANSWERS.len()];
+            let words = options.iter().copied().map(PathBuf::from);
             let _ = run(words.chain([input]));
         }
     }
 });
 
-/// In memory, where there is a file system of it.
+/// In memory, if there is such a file system.
 static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
     let memory = Path::new("/dev/shm");
     let folder = if memory.is_dir() {
@@ -47,21 +47,21 @@ static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
     folder.expect("a folder")
 });
 
-/// A file that cannot be read at all is an error, and leaves no output.
+/// The exit code. None for a file that cannot be read at all, which is an error and leaves no output.
 fn run(words: impl Iterator<Item = PathBuf>) -> Option<u8> {
     let words = [PathBuf::from("hrx-convert")].into_iter().chain(words);
-    let arguments = Arguments::try_parse_from(words).expect("a right command line");
+    let arguments = Arguments::try_parse_from(words).expect("the command line is valid");
     hrx_convert::run(&arguments).ok()
 }
 
-fn converted(format: Format, input: &Path, twice: bool) {
+fn converted(format: FormatName, input: &Path, twice: bool) {
     let output = FOLDER.path().join("out");
     let _ = fs::remove_file(&output);
     let name = format.to_possible_value().expect("a name");
     let words = ["--format", name.get_name(), "-o"].map(PathBuf::from);
     let words = words.into_iter().chain([output.clone(), input.to_owned()]);
-    // The document of the in-memory tracer has no place for two captures.
-    let again = (twice && format != Format::Seed).then(|| input.to_owned());
+    // The in-memory tracer's document has no place for two captures.
+    let again = (twice && format != FormatName::Seed).then(|| input.to_owned());
     let code = run(words.chain(again));
     assert_eq!(code.is_some(), output.exists());
     let Ok(written) = fs::read(&output) else {
@@ -71,13 +71,13 @@ fn converted(format: Format, input: &Path, twice: bool) {
     let json =
         |bytes: &[u8]| drop(serde_json::from_slice::<serde_json::Value>(bytes).expect("JSON"));
     match format {
-        Format::Chrome | Format::Seed => json(&written),
-        Format::Jsonl => written
+        FormatName::Chrome | FormatName::Seed => json(&written),
+        FormatName::Jsonl => written
             .split(|byte| *byte == b'\n')
             .filter(|line| !line.is_empty())
             .for_each(json),
-        Format::Csv => {
-            // Of one width: else an error.
+        FormatName::Csv => {
+            // Rows of different widths are errors.
             let mut rows = csv::ReaderBuilder::new()
                 .has_headers(false)
                 .comment(Some(b'#'))

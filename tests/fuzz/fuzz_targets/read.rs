@@ -1,4 +1,4 @@
-//! Any bytes whatever, read as a trace: refused, or told truly, but never with a panic, a hang, or more memory than a bound.
+//! Reads arbitrary bytes as a trace: they are refused or read truthfully, without a panic, a hang or unbounded memory.
 #![no_main]
 
 use hrx_trace_fuzz::{read, sealed};
@@ -6,6 +6,6 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     read(bytes);
-    // A checksum stops the fuzzer at the door: the same bytes again, with those checksums made right that a writer would have made.
+    // Checksums would keep the fuzzer out, so the same bytes are read again with the checksums that a writer would have written.
     read(&sealed(bytes));
 });

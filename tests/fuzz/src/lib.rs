@@ -1,4 +1,4 @@
-//! What the fuzz targets share: bytes to traces that a reader cannot refuse, and what must hold of every trace.
+//! Shared by the fuzz targets: makes bytes into traces that a reader must accept, and checks what must hold of every trace.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use hrx_trace_format::record::RECORD_BYTES;
 use hrx_trace_format::{Area, Checksum, Identity, OpenRecord, Record};
 use hrx_trace_reader::{Ending, Trace, seed};
 
-/// The trace in `bytes`, if they are one.
+/// The trace in `bytes`, if the reader accepts them.
 #[must_use]
 pub fn open(bytes: &[u8]) -> Option<Trace> {
     match Trace::from_bytes(bytes) {
         Ok(trace) => Some(trace),
         Err(error) => {
-            // Names what was found and what was expected, whatever that is.
+            // The error and its cause say what was found and what was expected.
             let source = std::error::Error::source(&error).expect("a cause");
             assert!(!error.to_string().is_empty() && !source.to_string().is_empty());
             None
@@ -21,7 +21,7 @@ pub fn open(bytes: &[u8]) -> Option<Trace> {
     }
 }
 
-/// Reads all that there is to be read, twice, and checks what must hold of any file.
+/// Reads everything, twice, and checks what must hold of any file.
 pub fn read(bytes: &[u8]) {
     let Some(trace) = open(bytes) else { return };
     let mut events = trace.events();
@@ -67,11 +67,11 @@ pub fn read(bytes: &[u8]) {
 
     let mut written = Vec::new();
     seed::write_document(&mut written, trace.overwritten(), document.into_iter())
-        .expect("memory takes all");
+        .expect("writing to memory succeeds");
     let _: serde_json::Value = serde_json::from_slice(&written).expect("JSON");
 }
 
-/// `bytes` with a right checksum for the header; and for each item whose checksum field is zeroes, which a mutation reaches in one step.
+/// `bytes` with a valid checksum in the header, and in each item whose checksum field is zero: a mutation reaches that in one step.
 #[must_use]
 pub fn sealed(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
@@ -81,7 +81,7 @@ pub fn sealed(bytes: &[u8]) -> Vec<u8> {
     };
     let plain: Identity = bytemuck::cast(*header);
     let layout = Identity {
-        // Files that are longer than the fuzzer's say so.
+        // The seal covers this version's identity: a longer one would not verify.
         identity_bytes: IDENTITY_BYTES,
         magic: hrx_trace_format::header::MAGIC,
         version_major: hrx_trace_format::header::VERSION_MAJOR,
@@ -113,7 +113,7 @@ pub fn sealed(bytes: &[u8]) -> Vec<u8> {
     for ring in 0..identity.ring_count {
         let salt = Area::Ring(ring).salt(identity.salt);
         let mut slots = 0..identity.capacity;
-        // Behind the end of the file there is nothing to seal.
+        // Stops at the end of the file.
         slots.all(|slot| {
             seal(identity.ring_slot(ring, slot), &|item| {
                 bytemuck::cast(Record::from_bytes(item).sealed(&checksum, salt))

@@ -1,11 +1,13 @@
-//! A program that traces itself and goes on whatever becomes of its trace. Its command line says, word by word, what it does:
+//! A program that traces itself and continues whatever becomes of its trace. The words of its command line are the steps that it takes:
 //!
 //!     host create t.hrxt 1000 record 5 pause record 5 finish
 //!
-//! It says on stdout what came of each step that can fail, and "done" when it came to its end. The tests of `tests/host_first.rs` drive it.
+//! It prints the outcome of each step that can fail, and "done" at the end. The tests in `tests/host_first.rs` drive it.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::error::Error;
+use std::iter::successors;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::str::FromStr;
@@ -35,7 +37,7 @@ thread_local! {
     static WRITER: RefCell<Option<Writer<&'static Recorder>>> = const { RefCell::new(None) };
 }
 
-/// The words that are left.
+/// The words not yet used.
 type Words = VecDeque<String>;
 
 fn main() {
@@ -53,7 +55,7 @@ fn perform(step: &str, words: &mut Words) {
     if step == "fork" {
         return fork_off(words);
     }
-    let mut word = || words.pop_front().expect("a step lacks a word");
+    let mut word = || words.pop_front().expect("a step with all its words");
     match step {
         "create" => create(&word(), Options::new(number(&word()))),
         "create-for-writer" => create(&word(), Options::new(number(&word())).writers(1)),
@@ -80,7 +82,7 @@ fn perform(step: &str, words: &mut Words) {
         "ask" => ask(&word()),
         "limit-file-size" => {
             let limit = number(&word());
-            setrlimit(Resource::RLIMIT_FSIZE, limit, limit).expect("a lower limit");
+            setrlimit(Resource::RLIMIT_FSIZE, limit, limit).expect("the limit can be lowered");
         }
         "refuse" => refuse(&word(), number(&word())),
         "sh" => println!(
@@ -92,7 +94,10 @@ fn perform(step: &str, words: &mut Words) {
         ),
         "wait" => println!("{:?}", wait().expect("a child")),
         "linger" => thread::sleep(Duration::from_secs(600)),
-        "spawn-sleep" => println!("child {}", sleeper().spawn().expect("sleep is there").id()),
+        "spawn-sleep" => println!(
+            "child {}",
+            sleeper().spawn().expect("sleep is installed").id()
+        ),
         "exec-sleep" => panic!("no sleep: {}", sleeper().exec()),
         "signals" => signals(number(&word())),
         "threads" => threads(number(&word())),
@@ -106,11 +111,13 @@ fn perform(step: &str, words: &mut Words) {
 fn number<N: FromStr>(word: &str) -> N {
     word.parse()
         .ok()
-        .unwrap_or_else(|| panic!("{word:?} is no such number"))
+        .unwrap_or_else(|| panic!("{word:?} is not a number, or out of range"))
 }
 
 fn region() -> MutexGuard<'static, Option<Region<'static>>> {
-    REGION.lock().expect("no step panics with it")
+    REGION
+        .lock()
+        .expect("no step panics while it holds the lock")
 }
 
 fn create(path: &str, options: Options) {
@@ -118,18 +125,27 @@ fn create(path: &str, options: Options) {
         Ok(recorder) => {
             println!("created");
             if RECORDER.set(recorder).is_err() {
-                println!("there is one already");
+                println!("a recorder exists already");
             }
         }
-        Err(error) => println!("no trace: {error}"),
+        Err(error) => println!("no trace: {}", with_causes(&error)),
     }
+}
+
+/// The error's message and its causes', in one line.
+fn with_causes(error: &dyn Error) -> String {
+    let causes = successors(Some(error), |&error| error.source());
+    causes
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(": ")
 }
 
 fn trace(start: impl FnOnce(&Tracer) -> hrx_trace::Result<()>) {
     let tracer = TRACER.get_or_init(Tracer::default);
     match start(tracer) {
         Ok(()) => println!("tracing {}", tracer.path().expect("it runs").display()),
-        Err(error) => println!("no trace: {error}"),
+        Err(error) => println!("no trace: {}", with_causes(&error)),
     }
 }
 
@@ -144,7 +160,7 @@ fn untrace() {
     }
 }
 
-/// One event into whatever runs.
+/// Records one event with each recorder and tracer that runs.
 fn record(number: u64) {
     let start = Instant::now();
     if let Some(recorder) = RECORDER.get() {
@@ -159,10 +175,10 @@ fn record(number: u64) {
     }
 }
 
-/// One event, and one region, by this thread's writer.
+/// Records one event and one region with this thread's writer.
 fn write(number: u64) {
     WRITER.with_borrow_mut(|writer| {
-        let recorder = RECORDER.get().expect("create comes before");
+        let recorder = RECORDER.get().expect("a `create` before the first `write`");
         let writer = writer.get_or_insert_with(|| recorder.writer());
         let event = Event::new(lane::COMPUTE).correlation_id(number);
         writer.record(Instant::now(), Duration::ZERO, event);
@@ -170,13 +186,13 @@ fn write(number: u64) {
     });
 }
 
-/// Until a line comes in. The test may be gone: then at once.
+/// Waits for a line, or for the end of the test.
 fn pause() {
     println!("paused");
     let _ = std::io::stdin().read_line(&mut String::new());
 }
 
-/// What a reader in this process makes of a file.
+/// Prints what a reader in this process finds in a file.
 fn report(path: &str) {
     match Trace::open(path) {
         Ok(trace) => {
@@ -197,7 +213,7 @@ fn report(path: &str) {
     }
 }
 
-/// What a reader in a process of its own makes of a file.
+/// Prints what a reader in another process finds in a file.
 fn ask(path: &str) {
     let program = std::env::current_exe().expect("this program");
     let asked = Command::new(program)
@@ -207,7 +223,7 @@ fn ask(path: &str) {
     assert!(asked.success());
 }
 
-/// From now on the kernel answers `call` with the error `errno`, as an older or another file system would.
+/// From now on, the kernel answers `call` with the error `errno`, as an older kernel or another file system would.
 fn refuse(call: &str, errno: u32) {
     let number = match call {
         "fallocate" => libc::SYS_fallocate,
@@ -227,7 +243,7 @@ fn refuse(call: &str, errno: u32) {
     )
     .expect("a filter");
     let program: BpfProgram = filter.try_into().expect("a program");
-    seccompiler::apply_filter(&program).expect("seccomp is there");
+    seccompiler::apply_filter(&program).expect("the kernel supports seccomp");
 }
 
 fn sleeper() -> Command {
@@ -236,16 +252,16 @@ fn sleeper() -> Command {
     sleep
 }
 
-/// The words up to `parent` are what the child does; the parent goes on behind them.
+/// The child takes the steps up to the word `parent`; the parent continues after it.
 fn fork_off(words: &mut Words) {
     let end = words
         .iter()
         .position(|word| word == "parent")
-        .expect("a fork ends at the word parent");
+        .expect("the word `parent` after `fork`");
     let parents = words.split_off(end + 1);
     let mut child_words = std::mem::replace(words, parents);
     child_words.pop_back();
-    // SAFETY: this process has one thread, so the child's memory is as whole as its own.
+    // SAFETY: this process has one thread, so no other thread can leave the child's memory half-changed or a lock held.
     match unsafe { fork() }.expect("a fork") {
         ForkResult::Parent { child } => println!("forked {child}"),
         ForkResult::Child => {
@@ -255,7 +271,7 @@ fn fork_off(words: &mut Words) {
     }
 }
 
-/// How often the signal's handler ran.
+/// Number of runs of the signal handler.
 static HANDLED: AtomicU64 = AtomicU64::new(0);
 
 extern "C" fn record_in_handler(_: libc::c_int) {
@@ -265,14 +281,14 @@ extern "C" fn record_in_handler(_: libc::c_int) {
     }
 }
 
-/// Records without a pause, while a signal interrupts it at random instants, until its handler has recorded `count` times.
+/// Records without pause while signals interrupt it at random instants, until the handler has recorded `count` times.
 fn signals(count: u64) {
     let action = SigAction::new(
         SigHandler::Handler(record_in_handler),
         SaFlags::SA_RESTART,
         SigSet::empty(),
     );
-    // SAFETY: the handler calls nothing but atomics and the recorder, which promises to be fit for it; this is what is tested.
+    // SAFETY: the handler uses atomics and the recorder only, and the recorder promises to be async-signal-safe: that is under test.
     unsafe { sigaction(Signal::SIGUSR1, &action) }.expect("a handler");
     let main = pthread_self();
     let over = AtomicBool::new(false);
@@ -281,7 +297,7 @@ fn signals(count: u64) {
         scope.spawn(|| {
             while !over.load(Ordering::Relaxed) {
                 pthread_kill(main, Signal::SIGUSR1).expect("a signal");
-                // Long enough for a few records in between, and never the same time.
+                // Long enough for a few records in between, and never the same length.
                 thread::sleep(Duration::from_micros(1));
             }
         });
@@ -300,7 +316,7 @@ fn signals(count: u64) {
     );
 }
 
-/// Many threads of one event each, and one region.
+/// Records one event and one region on each of many threads.
 fn threads(count: u64) {
     for index in 0..count {
         let short = move || {
@@ -309,15 +325,15 @@ fn threads(count: u64) {
                 recorder.begin(Event::new(lane::HOST)).finish();
             }
         };
-        // Some at a time, some alone.
+        // One to three at a time.
         let threads: Vec<_> = (0..=index % 3).map(|_| thread::spawn(short)).collect();
         for thread in threads {
-            thread.join().expect("a thread that does not panic");
+            thread.join().expect("the thread does not panic");
         }
     }
 }
 
-/// Records when the thread's variables are destroyed, and ends a region without finishing it.
+/// When the thread's variables are destroyed, records an event and drops a running region.
 struct Last(Option<Region<'static>>);
 
 impl Drop for Last {
@@ -331,7 +347,7 @@ thread_local! {
     static LAST: RefCell<Last> = const { RefCell::new(Last(None)) };
 }
 
-/// Threads whose only events are recorded while they end: by a destructor that was there before the recorder's and arc-swap's own variables.
+/// Threads that record only while they end, in a destructor registered before those of the recorder's and arc-swap's own variables.
 fn thread_exits(count: u64) {
     for _ in 0..count {
         let thread = thread::spawn(|| {
@@ -341,7 +357,7 @@ fn thread_exits(count: u64) {
                     .map(|recorder| recorder.begin(Event::new(lane::HOST)));
             });
         });
-        thread.join().expect("a thread that does not panic");
+        thread.join().expect("the thread does not panic");
     }
 }
 
@@ -350,14 +366,14 @@ extern "C" fn record_at_exit() {
     region().take().into_iter().for_each(Region::finish);
 }
 
-/// From now on the program's last act is to record an event and to end the region that runs.
+/// Has the program record an event and end the running region as it exits.
 fn at_exit() {
-    // SAFETY: the handler does what the program may do at any time, and does not unwind.
+    // SAFETY: the handler makes calls that are allowed at any time, and does not unwind.
     let refused = unsafe { libc::atexit(record_at_exit) };
     assert_eq!(refused, 0);
 }
 
-/// What does not fit, and what began too early or has not begun yet.
+/// Values that do not fit, and starts before the capture or in the future.
 fn extremes() {
     let Some(recorder) = RECORDER.get() else {
         return;

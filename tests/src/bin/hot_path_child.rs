@@ -19,10 +19,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let recorder = Options::new(10_000).writers(1).create(path)?;
     let label = recorder.label("gemm");
     hand_over()?;
-    // Another thread than the one that created the recorder, so that its first call is under count too.
+    // Not the thread that created the recorder, so that a thread's first call is counted too.
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            here().expect("the parent is there");
+            here().expect("the parent traces this process");
             let now = Instant::now();
             for (index, section) in SECTIONS.into_iter().enumerate() {
                 words
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 }
                 words.get(word::SECTION).store(0, Ordering::SeqCst);
             }
-            here().expect("the parent is there");
+            here().expect("the parent traces this process");
         });
     });
     Ok(())

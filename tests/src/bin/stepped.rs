@@ -1,4 +1,4 @@
-//! Makes the calls of `crash::script` while its parent steps through it, and says before and after each how far it is.
+//! Makes the calls of `crash::script` while its parent steps through it, and notes in shared words before and after each how far it got.
 
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
@@ -50,7 +50,7 @@ impl Stepped<'_> {
         self.words.get(word).store(value as u64, Ordering::SeqCst);
     }
 
-    /// Makes the calls of `way`: until it is to be given back, or the script ends.
+    /// Makes the script's calls on `way`, until it is to be given back or the script ends.
     fn calls<W: Way>(&mut self, way: &W) -> Result<(), Box<dyn Error>> {
         let mut regions: [Option<Region<'_, W>>; 3] = [None, None, None];
         while let Some(call) = SCRIPT.get(self.next) {
@@ -66,13 +66,13 @@ impl Stepped<'_> {
                 ),
                 Call::Begin(region) => regions[region] = Some(way.begin(event)),
                 Call::Finish(region) => {
-                    let mut region = regions[region].take().ok_or("not begun")?;
+                    let mut region = regions[region].take().ok_or("the region has not begun")?;
                     region.set_copied_bytes(script::finished_bytes(index));
                     region.finish();
                 }
                 Call::Fail(region) => regions[region]
                     .take()
-                    .ok_or("not begun")?
+                    .ok_or("the region has not begun")?
                     .fail(index as u32),
                 Call::Drop(region) => drop(regions[region].take()),
                 Call::Panic => {
@@ -90,7 +90,7 @@ impl Stepped<'_> {
                     let writer = self.recorder.writer();
                     self.tell(word::RETURNED, self.next);
                     self.calls(&writer)?;
-                    // Its `GiveBack` has begun, and returns below.
+                    // This is its `GiveBack`, which returns below.
                     drop(writer);
                 }
                 Call::GiveBack => return Ok(()),

@@ -1,4 +1,4 @@
-//! Two threads that record as many events as they are told, and stop: see `crash::pair`.
+//! Two threads that record as many events as they are told to, then stop: see `crash::pair`.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Does as it is told until it is killed.
+/// Does what the parent asks for, until it is killed.
 fn take_turns(thread: usize, recorder: &Recorder, words: &SharedWords) {
     let word = |word| words.get(thread * word::COUNT + word);
     let tell = |which, index: u64| word(which).store(index + 1, Ordering::SeqCst);

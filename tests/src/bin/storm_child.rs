@@ -1,4 +1,4 @@
-//! Records from several threads until it is killed, and tells through shared words what has returned: see `crash::storm`.
+//! Records from several threads until it is killed, and notes in shared words which calls have returned: see `crash::storm`.
 
 use std::error::Error;
 use std::hint::spin_loop;
@@ -22,7 +22,7 @@ struct Child {
     recorder: Recorder,
     labels: [Label; 2],
     words: SharedWords,
-    /// The trace.
+    /// The trace, mapped.
     trace: SharedWords,
     /// For each shared ring, the word of the trace that counts its tickets.
     claimed: Vec<usize>,
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: storm_child TRACE WORDS PLAN".into());
     };
     let plan: Plan = plan.parse()?;
-    // A core dump of each would take longer than all the rest.
+    // Core dumps of thousands of children would take longer than everything else.
     setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
     let words = SharedWords::map(&PathBuf::from(words), word::count(plan.authors()))?;
     let recorder = Options::new(plan.capacity)
@@ -62,9 +62,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         .map(|index| {
             let (child, introduced) = (Arc::clone(&child), introduced.clone());
             let thread = thread::spawn(move || {
-                // In turn: by the order in which they come to it, the recorder gives threads their rings.
+                // One thread at a time: the recorder gives rings in the order in which threads first use it.
                 drop(child.recorder.writer());
-                introduced.send(()).expect("the first thread waits");
+                introduced.send(()).expect("the main thread waits");
                 child.run(index);
             });
             introduction.recv().map(|()| thread)
@@ -78,7 +78,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 impl Child {
-    /// Records as thread `thread`, by the writers that are planned for it.
+    /// Records as thread `thread`, with the writers planned for it.
     fn run(&self, thread: usize) {
         while self.words.get(word::READY).load(Ordering::Acquire) == 0 {
             thread::yield_now();
@@ -98,7 +98,7 @@ impl Child {
 
     fn tell(&self, author: usize, which: usize, value: u64) {
         let word = self.words.get(word::of(author, which));
-        // Not to be moved behind what is recorded next.
+        // SeqCst: must not move past the records that follow.
         word.store(value, Ordering::SeqCst);
     }
 
@@ -160,8 +160,8 @@ impl Child {
         if how == DIE_EXIT {
             std::process::exit(0);
         }
-        // What the runtime does where panics abort.
+        // What a program compiled with panic=abort does.
         std::panic::set_hook(Box::new(|_| std::process::abort()));
-        panic!("told to");
+        panic!("the parent asked for it");
     }
 }

@@ -1,4 +1,4 @@
-//! The calls that must neither allocate nor call the system, a million of them; and those by which a test shows that it would notice.
+//! A million of the calls that must neither allocate nor make system calls, and a few that do, which show that the test would notice.
 
 use std::time::{Duration, Instant};
 
@@ -11,18 +11,18 @@ pub const CALLS: u64 = 1_000_000;
 
 /// The words that child and parent share.
 pub mod word {
-    /// Which [`super::Section`] the child is in: 1 + its index; 0: none.
+    /// The [`super::Section`] that the child is in: 1 + its index; 0: none.
     pub const SECTION: usize = 0;
-    /// How many words there are.
+    /// Number of words.
     pub const COUNT: usize = 1;
 }
 
-/// What the child does under count, in this order.
+/// What the child does while it is counted, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
     /// The first `record` of a thread.
     FirstCall,
-    /// [`hot_path`] of the recorder.
+    /// [`hot_path`] on the recorder.
     HotPath,
     /// [`hot_path_of_writers`].
     Writers,
@@ -30,7 +30,7 @@ pub enum Section {
     Sync,
 }
 
-/// All of them.
+/// Every section, in order.
 pub const SECTIONS: [Section; 4] = [
     Section::FirstCall,
     Section::HotPath,
@@ -38,7 +38,7 @@ pub const SECTIONS: [Section; 4] = [
     Section::Sync,
 ];
 
-/// A million times each: `record`, `begin` and `finish`, `begin` and `fail`, a dropped region; and what is refused.
+/// A million times each: `record`, `begin` and `finish`, `begin` and `fail`, a dropped region; then calls that are refused.
 pub fn hot_path<W: Way>(way: &W, label: Label) {
     let start = Instant::now();
     let before_epoch = start.checked_sub(Duration::from_secs(3600));
@@ -60,15 +60,15 @@ pub fn hot_path<W: Way>(way: &W, label: Label) {
             way.record(start, Duration::ZERO, event);
         }
     }
-    // More than the open table holds.
+    // More regions than the open table holds.
     let regions: [Region<'_, W>; 80] = std::array::from_fn(|_| way.begin(Event::new(0)));
     drop(regions);
 }
 
-/// [`hot_path`] of a writer with a ring of its own, and of one that finds none left; and a million writers that come and go. `recorder` has one ring for them.
+/// [`hot_path`] on a writer with its own ring, then on one that finds no ring left; then a million short-lived writers.
 ///
 /// # Panics
-/// If it has not.
+/// If `recorder` does not have exactly one ring for writers.
 pub fn hot_path_of_writers(recorder: &Recorder, label: Label) {
     let own = recorder.writer();
     let other = recorder.writer();

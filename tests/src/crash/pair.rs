@@ -1,39 +1,39 @@
-//! Two threads of one child that the parent moves one at a time: one records an event and is stopped half-way, the other laps the rings. Each has a writer
-//! with a ring of its own, and may record by way of the shared one.
+//! Two threads of one child, which the parent runs one at a time: one is stopped half-way through recording an event, the other laps the rings. Each has a
+//! writer with its own ring, and may also record into the shared ring.
 
-/// Records that each ring holds.
+/// Records in each ring.
 pub const CAPACITY: u64 = 3;
 
 /// Rings for writers.
 pub const WRITERS: u32 = 2;
-/// Rings in all.
+/// All rings.
 pub const RINGS: usize = 1 + WRITERS as usize;
 /// The ring that threads share.
 pub const SHARED: usize = 0;
 
 /// The words that child and parent share, for each of the two threads.
 pub mod word {
-    /// How many events to record before the thread stops itself again.
+    /// Number of events to record before the thread stops itself again.
     pub const TURN: usize = 0;
-    /// By which calls: one of the `KIND_`.
+    /// The calls to record them with: one of `KIND_`.
     pub const KIND: usize = 1;
-    /// How many have begun; of a region: its `finish`.
+    /// Number of events whose recording has begun; for a region: its `finish`.
     pub const STARTED: usize = 2;
-    /// How many have returned.
+    /// Number of events whose recording has returned.
     pub const RETURNED: usize = 3;
-    /// How many words a thread has.
+    /// Number of words of each thread.
     pub const COUNT: usize = 4;
 }
 
-/// By the recorder's `record`.
+/// The recorder's `record`.
 pub const KIND_RECORD: u64 = 1;
-/// By the recorder's `begin`, and `finish`.
+/// The recorder's `begin`, then `finish`.
 pub const KIND_REGION: u64 = 2;
-/// By the writer's `record`.
+/// The writer's `record`.
 pub const KIND_OWN_RECORD: u64 = 3;
-/// By the writer's `begin`, and `finish`.
+/// The writer's `begin`, then `finish`.
 pub const KIND_OWN_REGION: u64 = 4;
-/// No event: the writer is dropped, and another one made.
+/// No event: the writer is dropped and a new one made.
 pub const KIND_RETAKE: u64 = 5;
 
 /// The thread that is stopped.
@@ -47,7 +47,7 @@ pub fn correlation_id(thread: usize, index: u64) -> u64 {
     (thread as u64 + 1) << 32 | index
 }
 
-/// The bytes it says it copied: all other bits, so that a mixture of two events is found out even if its checksum were right.
+/// The bytes that an event says it copied: the id with every bit flipped, so that a mixture of two events would show even under a valid checksum.
 #[must_use]
 pub fn copied_bytes(correlation_id: u64) -> u64 {
     !correlation_id

@@ -1,27 +1,27 @@
-//! The calls that the stepped child makes, and what each of them says: child and parent derive it from the call's index.
+//! The calls that the stepped child makes. Child and parent both derive each call's event from the call's index.
 
 use std::time::Duration;
 
 use hrx_trace::{Event, Label};
 
-/// Records that each ring holds: it wraps every three calls.
+/// Records in each ring: it wraps every three calls.
 pub const CAPACITY: u64 = 3;
 
-/// Rings for writers, behind the one that threads share: fewer than the script's writers.
+/// Rings for writers, after the one that threads share: fewer than the script's writers.
 pub const WRITERS: u32 = 2;
 
-/// Rings in all.
+/// All rings.
 pub const RINGS: usize = 1 + WRITERS as usize;
 
 /// The words that child and parent share.
 pub mod word {
-    /// 1 when the recorder is there.
+    /// 1 once the recorder exists.
     pub const CREATED: usize = 0;
-    /// How many calls have begun.
+    /// Number of calls that have begun.
     pub const STARTED: usize = 1;
-    /// How many calls have returned.
+    /// Number of calls that have returned.
     pub const RETURNED: usize = 2;
-    /// How many words there are.
+    /// Number of words.
     pub const COUNT: usize = 3;
 }
 
@@ -30,27 +30,27 @@ pub mod word {
 pub enum Call {
     /// `record`.
     Record,
-    /// `begin` of the region that is called so.
+    /// `begin`, of the region with this number.
     Begin(usize),
     /// Its `finish`, with the bytes it copied.
     Finish(usize),
     /// Its `fail`.
     Fail(usize),
-    /// Its end without either.
+    /// It is dropped without either.
     Drop(usize),
     /// `begin`, and a panic that unwinds through the region.
     Panic,
     /// `label`, for a name of more than one block.
     Label,
-    /// `Recorder::writer`: until it is given back, the calls are made of it.
+    /// `Recorder::writer`: the calls that follow are made on it, until `GiveBack`.
     Take,
-    /// The newest writer is dropped: the calls are made of the one before it again, or of the recorder.
+    /// Drops the newest writer: the calls that follow are made on the one before it, or on the recorder.
     GiveBack,
     /// `Recorder::finish`.
     End,
 }
 
-/// Calls in an order that fills, wraps, nests and crosses; of the recorder, and of writers.
+/// Calls on the recorder and on writers, in an order that fills and wraps rings, nests and crosses regions.
 pub const SCRIPT: &[Call] = {
     use Call::{Begin, Drop, End, Fail, Finish, GiveBack, Label, Panic, Record, Take};
     &[
@@ -86,7 +86,7 @@ pub const SCRIPT: &[Call] = {
         Finish(0), // around a whole lap
         Panic,
         Record,
-        Take, // and a ring of its own, which
+        Take, // a ring of its own, which
         Record,
         Record,
         Record,
@@ -110,7 +110,7 @@ pub const SCRIPT: &[Call] = {
         Record,
         Record,
         Finish(1), // around a whole lap
-        Take,      // and none is left: the shared one
+        Take,      // none is left: the shared ring
         Record,
         Begin(2),
         Record,
@@ -121,7 +121,7 @@ pub const SCRIPT: &[Call] = {
         Record,
         GiveBack,
         Finish(0),
-        Take, // the last ring again, full of its last holder's
+        Take, // the last ring again, full of its last owner's records
         Begin(1),
         Record,
         Finish(1),
@@ -140,22 +140,22 @@ pub const SCRIPT: &[Call] = {
     ]
 };
 
-/// The names; the second is interned by [`Call::Label`] only.
+/// The names. Only [`Call::Label`] interns the second.
 pub const NAMES: [&str; 2] = [
     "gemm",
     "a kernel whose name takes more than one block of the label table, as those of templates do",
 ];
 
-/// What call `index` says of its region.
+/// What call `index` records about its region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Described {
     /// The lane.
     pub lane: u32,
-    /// 0: none; else 1 + index of the name.
+    /// 0: none; otherwise 1 + the index of the name.
     pub name: usize,
-    /// Tells the calls apart.
+    /// Identifies the call.
     pub correlation_id: u64,
-    /// Bytes announced.
+    /// Copied bytes stated up front.
     pub copied_bytes: u64,
     /// The error code.
     pub status: u32,
@@ -164,7 +164,7 @@ pub struct Described {
 }
 
 impl Described {
-    /// What call `index` says.
+    /// Derives it from the call's index.
     #[must_use]
     pub fn of(index: usize) -> Self {
         let interned = SCRIPT
@@ -183,7 +183,7 @@ impl Described {
         }
     }
 
-    /// As the recorder takes it.
+    /// The event to pass to the recorder.
     #[must_use]
     pub fn event(&self, labels: &[Label]) -> Event {
         let label = self
@@ -199,19 +199,19 @@ impl Described {
     }
 }
 
-/// What a `finish` at call `index` says it copied.
+/// The copied bytes that a `finish` at call `index` states.
 #[must_use]
 pub fn finished_bytes(index: usize) -> u64 {
     index as u64 + 0xF1F1_0000
 }
 
-/// How long after the first one the `record` of call `index` says its region began.
+/// The start that the `record` of call `index` states, counted from the first call.
 #[must_use]
 pub fn start(index: usize) -> Duration {
     Duration::from_micros(index as u64)
 }
 
-/// How long the `record` of call `index` says it took.
+/// The duration that the `record` of call `index` states.
 #[must_use]
 pub fn elapsed(index: usize) -> Duration {
     Duration::from_nanos(index as u64 * 7 + 1)

@@ -1,6 +1,6 @@
-//! Words that a child and its parent share, and that outlive the child: how far it got, one store for each step.
+//! Words shared by a child and its parent, which outlive the child: one store for each step says how far it got.
 //!
-//! The only `unsafe` of the children: a mapped file, seen as atomics and nothing else.
+//! The only `unsafe` of the children: a mapped file, seen only as atomics.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -17,10 +17,10 @@ pub struct SharedWords {
 }
 
 impl SharedWords {
-    /// Maps `count` words of the file `path`, which is made if it is not there; new words are 0.
+    /// Maps `count` words of the file `path`, which is created if absent; new words are 0.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn map(path: &Path, count: usize) -> io::Result<Self> {
         let file = OpenOptions::new()
             .read(true)
@@ -33,10 +33,10 @@ impl SharedWords {
         Ok(Self { mapping, count })
     }
 
-    /// Maps all of the file `path`, which stays as it is.
+    /// Maps all of the file `path` and changes nothing in it.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn of_file(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
         let mapping = MmapRaw::map_raw(&file)?;
@@ -47,11 +47,15 @@ impl SharedWords {
     /// Word `index`.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there are fewer words.
     #[inline]
     #[must_use]
     pub fn get(&self, index: usize) -> &AtomicU64 {
-        assert!(index < self.count, "word outside the words");
+        assert!(
+            index < self.count,
+            "word {index} of {} is out of range",
+            self.count
+        );
         let word = self.mapping.as_mut_ptr().cast::<u64>().wrapping_add(index);
         // SAFETY: the word lies in the mapping (just checked), which is page-aligned, lives as long as `self`, and is only ever seen as atomics.
         unsafe { AtomicU64::from_ptr(word) }

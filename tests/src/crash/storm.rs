@@ -1,14 +1,14 @@
-//! What a child of the storm does and what its events say: all of it follows from a few numbers, so that its parent can tell every field of every event.
+//! What a child of the storm does and records. All of it follows from a few numbers, so the parent knows every field of every event.
 
 use std::str::FromStr;
 use std::time::Duration;
 
 use hrx_trace::{Event, Label};
 
-/// What a child is told.
+/// The numbers that a child is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// What its events are made of.
+    /// The seed that its events are derived from.
     pub seed: u64,
     /// Threads that record.
     pub threads: usize,
@@ -16,29 +16,28 @@ pub struct Plan {
     pub capacity: u64,
     /// Rings that threads share.
     pub rings: u32,
-    /// How many rings there are for writers, behind those.
+    /// Rings for writers, after those.
     pub writers: u32,
-    /// How many threads record by a writer, the first ones: more than there are rings for, or fewer.
+    /// Number of threads that record by a writer, the first ones: may be more or fewer than the rings for writers.
     pub writing: usize,
-    /// How many writers each of them has, one after the other.
+    /// Number of writers that each of them has, one after the other.
     pub tenures: usize,
-    /// How many operations a writer is dropped after, if it is not the thread's last.
+    /// Number of operations after which a writer is dropped, unless it is its thread's last.
     pub tenure: u64,
-    /// How often a thread spins between two events.
+    /// Number of spins between two events of a thread.
     pub pause: u32,
-    /// Whether all pages are made present at creation.
+    /// Whether creation makes all pages present.
     pub populate: bool,
 }
 
 impl Plan {
-    /// How many authors there are. An author's operations all go the same way: by the recorder, or by one writer. A thread that has several writers is
-    /// several authors.
+    /// Number of authors. All operations of an author go through the same recorder or writer; a thread that has several writers is several authors.
     #[must_use]
     pub fn authors(&self) -> usize {
         self.threads * self.tenures
     }
 
-    /// The author that `thread` is by its writer number `tenure`; without a writer: 0.
+    /// The author that `thread` is during its writer number `tenure`; 0 for a thread without writers.
     #[must_use]
     pub fn author(&self, thread: usize, tenure: usize) -> usize {
         tenure * self.threads + thread
@@ -50,7 +49,7 @@ impl Plan {
         author % self.threads
     }
 
-    /// The shared ring of `author`'s thread. The thread that created the recorder was the first to be given one.
+    /// The shared ring of `author`'s thread. The thread that created the recorder was given the first one.
     #[must_use]
     pub fn shared_ring(&self, author: usize) -> usize {
         (self.thread(author) + 1) % self.rings as usize
@@ -111,32 +110,32 @@ impl FromStr for Plan {
                 pause: pause as u32,
                 populate: populate != 0,
             }),
-            _ => Err("not ten numbers"),
+            _ => Err("a plan is ten numbers"),
         }
     }
 }
 
 /// The words that child and parent share.
 pub mod word {
-    /// 1 when the threads are about to record.
+    /// 1 once all threads may record.
     pub const READY: usize = 0;
-    /// How thread 0 shall end the process: one of the `DIE_`.
+    /// How thread 0 is to end the process: one of `DIE_`.
     pub const DIE: usize = 1;
-    /// How many words come before those of the authors, and how many each author has: a cache line.
+    /// Number of words before those of the authors, and of words of each author: a cache line.
     pub const STRIDE: usize = 8;
-    /// How many tickets the thread's shared ring had given out when the author's latest operation began. After its last one: [`OVER`].
+    /// Number of tickets that the thread's shared ring had given out when the author's latest operation began. After its last one: [`OVER`].
     pub const ENTERED_AT: usize = 0;
-    /// How many of its operations have begun.
+    /// Number of its operations that have begun.
     pub const STARTED: usize = 1;
     /// 1 + the operation whose `begin` returned last.
     pub const BEGUN: usize = 2;
     /// 1 + the operation whose region was ended last.
     pub const ENDING: usize = 3;
-    /// How many of its operations have returned.
+    /// Number of its operations that have returned.
     pub const RETURNED: usize = 4;
-    /// How many tickets that ring had given out when an operation returned during which it was lapped: the latest such; 0: none.
+    /// Number of tickets that ring had given out when the latest operation returned during which it was lapped; 0: none.
     pub const LAPPED_AT: usize = 5;
-    /// 1: it has a ring of its own; 0: it writes to its thread's shared one, or has not begun.
+    /// 1: it has its own ring; 0: it writes to its thread's shared one, or has not begun.
     pub const OWN_RING: usize = 6;
 
     /// No ticket.
@@ -148,7 +147,7 @@ pub mod word {
         (author + 1) * STRIDE + word
     }
 
-    /// How many words there are.
+    /// Number of words, given the number of authors.
     #[must_use]
     pub const fn count(authors: usize) -> usize {
         of(authors, 0)
@@ -160,13 +159,13 @@ pub const DIE_EXIT: u64 = 1;
 /// By a panic inside a region, in a program whose panics abort.
 pub const DIE_PANIC: u64 = 2;
 
-/// The names; an event has one of them, or none.
+/// The names. An event has one of them or none.
 pub const NAMES: [&str; 2] = [
     "gemm",
     "a name that takes more than one block of the label table: gather_scatter",
 ];
 
-/// One call, or a `begin` and what ends it.
+/// A `record`, or a `begin` and what ends its region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `record`.
@@ -182,32 +181,32 @@ pub enum Kind {
 /// Operation `index` of an author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Names it.
+    /// Identifies it.
     pub correlation_id: u64,
     /// How it is recorded.
     pub kind: Kind,
     /// The lane.
     pub lane: u32,
-    /// 0: none; else 1 + index of the name.
+    /// 0: none; otherwise 1 + the index of the name.
     pub name: usize,
-    /// Bytes announced.
+    /// Copied bytes stated up front.
     pub copied_bytes: u64,
-    /// Bytes that a `finish` says.
+    /// Copied bytes stated by a `finish`.
     pub finished_bytes: u64,
     /// The error code.
     pub status: u32,
-    /// Whether it failed, unless its end says that.
+    /// Whether it failed, unless its end decides that.
     pub failed: bool,
-    /// How long a `record` says it took.
+    /// The duration that a `record` states.
     pub elapsed: Duration,
-    /// How long after the first one a `record` says it began.
+    /// The start that a `record` states, counted from the first operation.
     pub start: Duration,
 }
 
 const INDEX_BITS: u32 = 40;
 
 impl Operation {
-    /// Derives it.
+    /// Derives operation `index` of `author`.
     #[must_use]
     pub fn of(seed: u64, author: usize, index: u64) -> Self {
         let correlation_id = (author as u64 + 1) << INDEX_BITS | index;
@@ -231,14 +230,14 @@ impl Operation {
         }
     }
 
-    /// The author and the index of the operation that is called so.
+    /// The author and the index of the operation with this id.
     #[must_use]
     pub fn named(correlation_id: u64) -> Option<(usize, u64)> {
         let author = (correlation_id >> INDEX_BITS).checked_sub(1)?;
         Some((author as usize, correlation_id & ((1 << INDEX_BITS) - 1)))
     }
 
-    /// As the recorder takes it.
+    /// The event to pass to the recorder.
     #[must_use]
     pub fn event(&self, labels: &[Label; 2]) -> Event {
         let label = self

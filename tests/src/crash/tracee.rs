@@ -1,7 +1,7 @@
-//! A child under ptrace: stopped, stepped by single instructions, let go to where it stops itself.
+//! A child under ptrace: stopped, stepped by single instructions, or run until it stops itself.
 //!
-//! A stopped child has executed exactly the instructions before the stop, and stores reach a shared mapping in program order as far as the
-//! process itself can tell: the file as it is then is the file that a death at this instruction leaves.
+//! A stopped child has executed exactly the instructions before the stop, and its stores reach a shared mapping in program order as far as it can
+//! tell itself. The file at that moment is the file that a death at this instruction leaves.
 
 use std::io;
 use std::process::{Child, Command};
@@ -11,39 +11,39 @@ use nix::sys::signal::{Signal, raise};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-/// The signal by which a thread of a child says that it has come to a place agreed upon.
+/// The signal with which a child's thread says that it has reached an agreed point.
 const HERE: Signal = Signal::SIGUSR1;
 
-/// In the child: hands it over to its parent, and stops.
+/// In the child: asks to be traced by the parent, and stops.
 ///
 /// # Errors
-/// What the system says: a sandbox may forbid ptrace.
+/// The system's error: a sandbox may forbid ptrace.
 pub fn hand_over() -> io::Result<()> {
     ptrace::traceme()?;
     here()
 }
 
-/// In the child: stops this thread until the parent lets it go on. Only after [`hand_over`]; else it kills.
+/// In the child: stops this thread until the parent resumes it. Before [`hand_over`], the signal would kill the child.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn here() -> io::Result<()> {
     Ok(raise(HERE)?)
 }
 
-/// A child that has handed itself over. Killed when dropped.
+/// A traced child. Killed when dropped.
 #[derive(Debug)]
 pub struct Tracee {
     child: Child,
-    /// Its threads, the first one first.
+    /// Its threads, the main thread first.
     threads: Vec<Pid>,
 }
 
 impl Tracee {
-    /// Starts `command`, whose program calls [`hand_over`], and returns when it has.
+    /// Starts `command` and returns once its program has called [`hand_over`].
     ///
     /// # Panics
-    /// If it does not.
+    /// If it does not call it.
     pub fn start(command: &mut Command) -> Self {
         let child = command.spawn().expect("the child starts");
         let first = Pid::from_raw(child.id().cast_signed());
@@ -52,7 +52,7 @@ impl Tracee {
             threads: vec![first],
         };
         assert_eq!(wait(first), WaitStatus::Stopped(first, HERE));
-        // A test that fails leaves no stopped child behind.
+        // A failing test leaves no stopped child.
         let options = ptrace::Options::PTRACE_O_EXITKILL
             | ptrace::Options::PTRACE_O_TRACECLONE
             | ptrace::Options::PTRACE_O_TRACESYSGOOD;
@@ -60,34 +60,34 @@ impl Tracee {
         tracee
     }
 
-    /// The process, which is also its first thread.
+    /// The process id, which is also the id of its main thread.
     #[must_use]
     pub fn process(&self) -> Pid {
         self.threads[0]
     }
 
-    /// Lets `thread` execute one instruction.
+    /// Executes one instruction of `thread`.
     ///
     /// # Panics
-    /// If it stops for any other reason, or dies.
+    /// If it stops for another reason, or dies.
     pub fn step(&self, thread: Pid) {
         let stopped = resume(thread, || ptrace::step(thread, None));
         assert_eq!(stopped, WaitStatus::Stopped(thread, Signal::SIGTRAP));
     }
 
-    /// Lets `thread` run until it calls [`here`].
+    /// Runs `thread` until it calls [`here`].
     ///
     /// # Panics
-    /// If it stops for any other reason, or dies.
+    /// If it stops for another reason, or dies.
     pub fn run(&self, thread: Pid) {
         let stopped = resume(thread, || ptrace::cont(thread, None));
         assert_eq!(stopped, WaitStatus::Stopped(thread, HERE));
     }
 
-    /// Lets the first thread run until it has started another one, which then stands still before its first instruction.
+    /// Runs the main thread until it has started another one, which is then stopped before its first instruction.
     ///
     /// # Panics
-    /// If it stops for any other reason, or dies.
+    /// If it stops for another reason, or dies.
     pub fn run_until_thread(&mut self) -> Pid {
         let first = self.process();
         let stopped = resume(first, || ptrace::cont(first, None));
@@ -101,23 +101,23 @@ impl Tracee {
         started
     }
 
-    /// Lets `thread` run until it enters a system call or leaves it (true), or calls [`here`] (false), which begins with system calls of its own.
+    /// Runs `thread` until it enters or leaves a system call (true), or calls [`here`] (false), which itself begins with system calls.
     ///
     /// # Panics
-    /// If it stops for any other reason, or dies.
+    /// If it stops for another reason, or dies.
     pub fn run_until_system_call(&self, thread: Pid) -> bool {
         match resume(thread, || ptrace::syscall(thread, None)) {
             WaitStatus::PtraceSyscall(_) => true,
             WaitStatus::Stopped(_, HERE) => false,
-            other => panic!("the child neither called the system nor was there: {other:?}"),
+            other => panic!("the child neither made a system call nor called `here`: {other:?}"),
         }
     }
 }
 
-/// Lets `thread` go on by `go`, until it stops for a reason that is not job control: the whole test may be suspended, and resumed.
+/// Resumes `thread` with `go` until it stops for a reason other than job control: the whole test may be suspended and resumed.
 fn resume(thread: Pid, go: impl Fn() -> nix::Result<()>) -> WaitStatus {
     loop {
-        go().expect("the child goes on");
+        go().expect("the child resumes");
         match wait(thread) {
             WaitStatus::Stopped(_, Signal::SIGSTOP | Signal::SIGTSTP | Signal::SIGCONT) => {}
             stopped => return stopped,
@@ -125,7 +125,7 @@ fn resume(thread: Pid, go: impl Fn() -> nix::Result<()>) -> WaitStatus {
     }
 }
 
-/// Waits for this very thread: the test's other children are somebody else's.
+/// Waits for this thread alone: other threads of the test have children too.
 fn wait(thread: Pid) -> WaitStatus {
     waitpid(thread, Some(WaitPidFlag::__WALL)).expect("the child can be waited for")
 }
@@ -133,7 +133,7 @@ fn wait(thread: Pid) -> WaitStatus {
 impl Drop for Tracee {
     fn drop(&mut self) {
         let _ = self.child.kill();
-        // A traced thread stays until it is waited for, and the process until its last thread is gone.
+        // A traced thread remains until it is waited for, and the process until its last thread is gone.
         for thread in self.threads.iter().rev() {
             while let Ok(status) = waitpid(*thread, Some(WaitPidFlag::__WALL)) {
                 if matches!(status, WaitStatus::Exited(..) | WaitStatus::Signaled(..)) {

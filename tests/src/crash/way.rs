@@ -1,11 +1,11 @@
-//! A thread's way into a recorder: the recorder itself, or a writer of it. The children make the same calls by either.
+//! What a thread records through: the recorder itself, or one of its writers. The children make the same calls on either.
 
 use std::ops::Deref;
 use std::time::{Duration, Instant};
 
 use hrx_trace::{Destination, Event, Recorder, Region, Writer};
 
-/// What records.
+/// A recorder or a writer.
 pub trait Way: Destination + Sized {
     /// [`Recorder::record`], or [`Writer::record`].
     fn record(&self, start: Instant, elapsed: Duration, event: Event);

@@ -1,4 +1,4 @@
-//! A capture, and beside it what a viewer has to show of it.
+//! A capture together with what a viewer must show of it.
 //!
 //! The expectation follows from what was recorded, never from reading the capture.
 
@@ -10,14 +10,14 @@ use hrx_trace_format::{Geometry, Identity, LANE_NAMES, OpenRecord, Record, UNLAB
 use hrx_trace_reader::{Ending, Event, OpenRegion, Trace};
 use hrx_trace_tests::capture::{Capture, region};
 
-/// A value beside a region.
+/// The value of a region's argument.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arg {
     Integer(u64),
     Bool(bool),
 }
 
-/// A region as a viewer has to show it.
+/// A region as a viewer must show it.
 #[derive(Clone, Debug)]
 pub struct Region {
     pub lane: u32,
@@ -35,28 +35,28 @@ pub struct Mark {
     pub name: String,
 }
 
-/// What a viewer has to show of a capture.
+/// What a viewer must show of a capture.
 #[derive(Clone, Debug)]
 pub struct Expected {
     pub what: String,
-    /// None: any that no other has.
+    /// None: any process id that no other process has.
     pub pid: Option<u32>,
     pub process_name: String,
     pub regions: Vec<Region>,
     pub begin: Mark,
     pub end: Mark,
-    /// What the mark of the losses has to say, in this order; empty: there is none.
+    /// What the mark of the losses must say, in this order; empty: there is no such mark.
     pub losses: Vec<&'static str>,
 }
 
 /// How times are shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeline {
-    /// Where the capture begins on it.
+    /// Where the capture begins on the timeline.
     pub shift_ns: u64,
-    /// Nothing is shown later.
+    /// Later times are shown as this one.
     pub shown_ns_max: u64,
-    /// What the viewer's clock says at its zero.
+    /// The viewer's clock at the timeline's zero.
     pub epoch_ns: u64,
 }
 
@@ -129,7 +129,7 @@ impl Region {
         }
     }
 
-    /// What its lane is called.
+    /// The name of its lane.
     pub fn lane_name(&self) -> String {
         match LANE_NAMES.get(self.lane as usize) {
             Some(name) => (*name).to_owned(),
@@ -139,7 +139,7 @@ impl Region {
 }
 
 impl Expected {
-    /// What a reader finds in a capture of which nothing is missing but old events and what was being recorded.
+    /// What a reader finds in a capture that has lost nothing but overwritten events and records in progress.
     pub fn of(trace: &Trace, timeline: Timeline) -> Self {
         let report = trace.report();
         let several_rings = trace.identity().ring_count > 1;
@@ -166,7 +166,7 @@ impl Expected {
         }
     }
 
-    /// What is expected whatever was recorded. `overwritten`: events.
+    /// What is expected whatever was recorded. `overwritten` counts events.
     pub fn new(
         identity: &Identity,
         (first_ns, last_ns): (u64, u64),
@@ -205,14 +205,14 @@ impl Expected {
     }
 }
 
-/// A capture in the making.
+/// A capture under construction.
 pub struct Case {
     pub name: String,
     pub capture: Capture,
-    /// What the mark of the losses has to say, in this order; empty: there is none.
+    /// What the mark of the losses must say, in this order; empty: there is no such mark.
     pub losses: Vec<&'static str>,
     labels: BTreeMap<u32, String>,
-    /// Ring by ring; None: a ticket whose record cannot be believed or shown.
+    /// Ring by ring; None: a ticket whose record is invalid or of an unknown kind.
     tickets: Vec<Vec<Option<Record>>>,
     open: Vec<OpenRecord>,
 }
@@ -234,7 +234,7 @@ impl Case {
         }
     }
 
-    /// Of one ring that takes exactly these regions (lane, start, duration), completed in this order.
+    /// One ring that holds exactly these regions (lane, start, duration), completed in this order.
     pub fn of(name: &str, regions: impl IntoIterator<Item = (u32, u64, u64)>) -> Self {
         let regions: Vec<_> = regions.into_iter().collect();
         let mut case = Self::new(name, regions.len().max(1) as u64);
@@ -257,7 +257,7 @@ impl Case {
         label_id
     }
 
-    /// Interns a label that nobody can read any more.
+    /// Interns a label and damages it.
     pub fn damaged_label(&mut self) -> u32 {
         let label_id = self.capture.label("never to be read");
         let block = self.capture.identity.label_offset + 64 * u64::from(label_id - 1);
@@ -276,7 +276,7 @@ impl Case {
         self.tickets[ring as usize].push(Some(record));
     }
 
-    /// Records something of a kind that this version does not know.
+    /// Records an event of a kind unknown to this version.
     pub fn record_unknown(&mut self) {
         self.capture.record(Record {
             kind: 7,
@@ -295,7 +295,7 @@ impl Case {
         self.open.push(open);
     }
 
-    /// The newest `capacity` tickets of each ring, and how many are older.
+    /// The events of the newest `capacity` tickets of each ring, and the number of older tickets.
     fn window(&self) -> (Vec<Event>, u64) {
         let capacity = self.capture.identity.capacity as usize;
         let mut overwritten = 0;
@@ -310,7 +310,7 @@ impl Case {
         (events, overwritten)
     }
 
-    /// What has to be shown.
+    /// What a viewer must show of it.
     pub fn expected(&self, timeline: Timeline) -> Expected {
         let (events, overwritten) = self.window();
         let finished = self.capture.counters.state == STATE_FINISHED;
@@ -341,31 +341,30 @@ impl Case {
 }
 
 fn event(ring: u32, sequence: u64, record: &Record) -> Event {
-    Event {
-        ring,
-        sequence,
-        start_ns: record.start_ns,
-        duration_ns: record.duration_ns,
-        copied_bytes: record.copied_bytes,
-        correlation_id: record.correlation_id,
-        lane: record.lane,
-        label_id: record.label_id,
-        thread_id: record.thread_id,
-        status: record.status,
-        failed: record.failed(),
-        saturated: record.saturated(),
-    }
+    let mut event = Event::default();
+    event.ring = ring;
+    event.sequence = sequence;
+    event.start_ns = record.start_ns;
+    event.duration_ns = record.duration_ns;
+    event.copied_bytes = record.copied_bytes;
+    event.correlation_id = record.correlation_id;
+    event.lane = record.lane;
+    event.label_id = record.label_id;
+    event.thread_id = record.thread_id;
+    event.status = record.status;
+    event.failed = record.failed();
+    event.saturated = record.saturated();
+    event
 }
 
 fn open_region(open: &OpenRecord) -> OpenRegion {
-    OpenRegion {
-        slot: 0,
-        start_ns: open.start_ns,
-        copied_bytes: open.copied_bytes,
-        correlation_id: open.correlation_id,
-        lane: open.lane,
-        label_id: open.label_id,
-        thread_id: open.thread_id,
-        saturated: open.flags & FLAG_SATURATED != 0,
-    }
+    let mut region = OpenRegion::default();
+    region.start_ns = open.start_ns;
+    region.copied_bytes = open.copied_bytes;
+    region.correlation_id = open.correlation_id;
+    region.lane = open.lane;
+    region.label_id = open.label_id;
+    region.thread_id = open.thread_id;
+    region.saturated = open.flags & FLAG_SATURATED != 0;
+    region
 }

@@ -1,5 +1,5 @@
-//! Every case of the table in every output, as the real viewers read it: each region there once, on the track of its lane, by its name,
-//! to the nanosecond, with all that was recorded of it; what is missing said on the timeline; and no complaint of the viewer's.
+//! Every case of the table in every output, as the real viewers read it: each region is there once, on the track of its lane, under its name, exact to
+//! the nanosecond and with everything recorded about it; the timeline says what is missing; and the viewer has no complaint.
 
 mod case;
 mod output;
@@ -13,6 +13,7 @@ use std::process::Command;
 
 use hrx_trace_reader::Trace;
 use hrx_trace_tests::programs::PROGRAMS;
+use hrx_trace_tests::seeds;
 use hrx_trace_tests::viewers::{CatapultTrace, SpeedscopeTrace, Tools, TpTrace};
 use tempfile::TempDir;
 
@@ -20,16 +21,16 @@ use case::{Arg, Case, Expected};
 use output::{FOLLOWED, JSON, JSON_OUTPUTS, OUTPUTS, Output};
 use shown::{CATAPULT, PERFETTO, PERFETTO_OF_JSON, View, lane_of};
 
-/// What was converted, and what has to be shown of it.
+/// Converted files, and what viewers must show of them.
 struct Converted {
-    /// Removed with this.
+    /// Holds the files. Removed on drop.
     _folder: TempDir,
     files: Vec<PathBuf>,
-    /// Of each file, and the captures in it.
+    /// For each file: its output, and what is expected of the captures in it.
     contents: Vec<(&'static Output, Vec<Expected>)>,
 }
 
-/// Every case in every output, several in one file where the output has it so.
+/// Converts every case to every output, several cases in one file where the output says so.
 fn convert(cases: &[Case], outputs: &'static [Output]) -> Converted {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (mut files, mut contents) = (Vec::new(), Vec::new());
@@ -50,7 +51,7 @@ fn convert(cases: &[Case], outputs: &'static [Output]) -> Converted {
 }
 
 impl Converted {
-    /// One start of the engine for all of them.
+    /// Starts the engine once for all files.
     fn assert_in_trace_processor(&self, tools: &Tools) {
         let traces = tools.trace_processors(&self.files);
         for ((output, expected), trace) in self.contents.iter().zip(traces) {
@@ -79,7 +80,7 @@ fn assert_catapult(expected: &[Expected], output: &Output, trace: &CatapultTrace
     shown::assert_shows(expected, output, &CATAPULT, &slices);
 }
 
-/// It shows names with their arguments, times relative to a track's first slice, and nothing without a duration.
+/// Speedscope shows names with arguments, times relative to a track's first slice, and no slice of duration 0.
 fn assert_speedscope(expected: &Expected, trace: &SpeedscopeTrace) {
     let what = &expected.what;
     assert_eq!(trace.error, None, "{what}");
@@ -108,8 +109,8 @@ fn assert_speedscope(expected: &Expected, trace: &SpeedscopeTrace) {
                 open.push((&event.name, event.at));
                 continue;
             }
-            let (name, at) = open.pop().expect("closed after it was opened");
-            assert_eq!(name, event.name, "{what}: properly nested");
+            let (name, at) = open.pop().expect("a frame closes after it opens");
+            assert_eq!(name, event.name, "{what}: frames are not nested");
             let (name, _) = name.rsplit_once(" {\"").expect("arguments");
             let duration_ns = ((event.at - at) * 1e3).round() as u64;
             shown.push((lane_of(track).to_owned(), name.to_owned(), duration_ns));
@@ -120,18 +121,8 @@ fn assert_speedscope(expected: &Expected, trace: &SpeedscopeTrace) {
     assert_eq!(shown, expected, "{what}");
 }
 
-/// Another with each run; it is printed where a test fails.
-fn storm_seed() -> u64 {
-    let seed = match std::env::var("HRX_STORM_SEED") {
-        Ok(seed) => seed.parse().expect("HRX_STORM_SEED is a number"),
-        Err(_) => std::process::id().into(),
-    };
-    eprintln!("HRX_STORM_SEED={seed} makes the same again");
-    seed
-}
-
 #[test]
-fn every_case_in_the_trace_processor() {
+fn the_trace_processor_shows_every_case() {
     let Some(tools) = Tools::trace_processor() else {
         return;
     };
@@ -139,22 +130,32 @@ fn every_case_in_the_trace_processor() {
 }
 
 #[test]
-fn storms_in_the_trace_processor() {
+fn the_trace_processor_shows_random_captures() {
     let Some(tools) = Tools::trace_processor() else {
         return;
     };
-    let seed = storm_seed();
+    let seed = seeds::seed("the_trace_processor_shows_random_captures");
     let storms = [
         table::storm("storm-of-ties", seed, 2_000, 100),
-        table::storm("storm-of-overlaps", seed + 1, 10_000_000, 1_000_000),
-        table::storm("storm-of-days", seed + 2, (1 << 43) * 900, 1 << 40),
+        table::storm(
+            "storm-of-overlaps",
+            seed.wrapping_add(1),
+            10_000_000,
+            1_000_000,
+        ),
+        table::storm(
+            "storm-of-days",
+            seed.wrapping_add(2),
+            (1 << 43) * 900,
+            1 << 40,
+        ),
     ];
     convert(&storms, OUTPUTS).assert_in_trace_processor(&tools);
 }
 
-/// What is followed can be opened while it grows: cut anywhere, it loads, and shows nothing that is wrong.
+/// A followed output can be opened while it grows: wherever it is cut, it loads and shows nothing wrong.
 #[test]
-fn followed_outputs_cut_anywhere_in_the_trace_processor() {
+fn the_trace_processor_opens_followed_outputs_wherever_they_are_cut() {
     const CASES: [&str; 4] = ["hundred-deep", "labels", "open-at-death", "several-rings"];
     const CUTS: u64 = 12;
     let Some(tools) = Tools::trace_processor() else {
@@ -163,7 +164,7 @@ fn followed_outputs_cut_anywhere_in_the_trace_processor() {
     let mut cases = table::cases();
     cases.retain(|case| CASES.contains(&&*case.name));
     assert_eq!(cases.len(), CASES.len());
-    let seed = storm_seed();
+    let seed = seeds::seed("the_trace_processor_opens_followed_outputs_wherever_they_are_cut");
     let mut random = table::Random(seed);
     let mut converted = convert(&cases, FOLLOWED);
     let files = converted.files.iter().map(|file| {
@@ -191,7 +192,7 @@ fn followed_outputs_cut_anywhere_in_the_trace_processor() {
 
 /// The whole path: a real program is killed, and Perfetto shows what a reader finds in its capture.
 #[test]
-fn the_killed_pipeline_in_the_trace_processor() {
+fn the_trace_processor_shows_the_killed_pipeline() {
     let Some(tools) = Tools::trace_processor() else {
         return;
     };
@@ -220,14 +221,14 @@ fn the_killed_pipeline_in_the_trace_processor() {
     let (_, expected) = &converted.contents[0];
     let durations = expected[0].regions.iter().map(|region| region.duration_ns);
     let completed = durations.clone().flatten().count();
-    // Five threads, each of which may have been inside `record`.
+    // Each of the five threads may have been inside `record`.
     assert!((495..=500).contains(&completed), "{completed}");
-    assert!(durations.count() > completed, "one is unfinished");
+    assert!(durations.count() > completed, "no region is unfinished");
     converted.assert_in_trace_processor(&tools);
 }
 
 #[test]
-fn every_case_in_catapult() {
+fn catapult_shows_every_case() {
     let Some(tools) = Tools::browser() else {
         return;
     };
@@ -239,7 +240,7 @@ fn every_case_in_catapult() {
 }
 
 #[test]
-fn main_cases_in_speedscope() {
+fn speedscope_shows_the_main_cases() {
     let Some(tools) = Tools::browser() else {
         return;
     };

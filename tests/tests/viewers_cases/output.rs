@@ -1,4 +1,4 @@
-//! The outputs that the cases are converted to: one more is one more line in [`OUTPUTS`].
+//! The outputs that the cases are converted to. Each is an entry of [`OUTPUTS`].
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -11,26 +11,26 @@ use serde_json::{Value, json};
 
 use crate::case::{Arg, Case, Expected, Timeline};
 
-/// One way to convert, and what its viewers can know of it.
+/// One way to convert, and what viewers can see in it.
 #[derive(Debug)]
 pub struct Output {
     pub name: &'static str,
-    /// Of the output's name, by which the command knows what to write.
+    /// Extension of the output's name, from which the command takes the format.
     pub extension: &'static str,
     pub options: &'static [&'static str],
-    /// How many captures go into one file.
+    /// Number of captures in one file.
     pub together: usize,
-    /// Times are shown up to here.
+    /// Later times are shown as this one.
     pub shown_ns_max: u64,
-    /// What the viewers' clock says when the capture begins.
+    /// The viewers' clock when the capture begins.
     pub epoch_ns: fn(&Identity) -> u64,
-    /// By how much a time may be off.
+    /// The permitted error of a time.
     pub tolerance_ns: fn(u64) -> u64,
-    /// The last integer that is one in the arguments; larger ones are strings.
+    /// The largest integer shown as one in arguments; larger ones are shown as strings.
     pub integer_max: u64,
-    /// Arguments that it leaves out.
+    /// Arguments that are left out.
     pub without: &'static [&'static str],
-    /// Whether there are marks where the capture begins, what it lost and how it ended.
+    /// Whether marks show where the capture begins, what it lost and how it ended.
     pub marks: bool,
 }
 
@@ -60,7 +60,7 @@ pub const OUTPUTS: &[Output] = &[
     JSON_FOLLOWED,
 ];
 
-/// What grows while a program records, and has to be readable at any moment.
+/// Outputs that grow while a program records, and must be readable at any moment.
 pub const FOLLOWED: &[Output] = &[
     JSON_FOLLOWED,
     Output {
@@ -70,14 +70,14 @@ pub const FOLLOWED: &[Output] = &[
     },
 ];
 
-/// An array of events, whose time unit cannot be said: catapult takes it for milliseconds.
+/// A bare array of events, which has no place for the time unit: catapult assumes milliseconds.
 const JSON_FOLLOWED: Output = Output {
     name: "json-followed",
     options: &["--follow"],
     ..JSON
 };
 
-/// What catapult reads too.
+/// Outputs that catapult reads too.
 pub const JSON_OUTPUTS: &[Output] = &[JSON, JSON_BARE, JSON_MERGED];
 
 const BARE: &[&str] = &["--no-counters", "--no-flows", "--no-marks", "--no-colors"];
@@ -89,14 +89,14 @@ const JSON_BARE: Output = Output {
     ..JSON
 };
 
-/// Of one process id all.
+/// Captures that all have the same process id.
 const JSON_MERGED: Output = Output {
     name: "json-merged",
     together: 4,
     ..JSON
 };
 
-/// What speedscope reads too.
+/// The output that speedscope reads too.
 pub const JSON: Output = Output {
     name: "json",
     extension: "json",
@@ -104,7 +104,7 @@ pub const JSON: Output = Output {
     together: 1,
     shown_ns_max: 1 << 62,
     epoch_ns: |_| 0,
-    // Microseconds and nanoseconds are computed as doubles; see hrx-convert's chrome.rs.
+    // Viewers compute microseconds and nanoseconds as doubles: see hrx-convert's formats/chrome.
     tolerance_ns: |time_ns| match time_ns {
         _ if JSON_LATE_NS.contains(&time_ns) => 1,
         ..=JSON_EXACT_NS_MAX => 0,
@@ -118,7 +118,7 @@ pub const JSON: Output = Output {
 const NATIVE: Output = Output {
     name: "native",
     extension: "pftrace",
-    // Perfetto counts from the boot of the machine.
+    // Perfetto counts from the machine's boot.
     epoch_ns: |identity| identity.epoch_boottime_ns,
     tolerance_ns: |_| 0,
     integer_max: i64::MAX as u64,
@@ -129,11 +129,11 @@ const NATIVE: Output = Output {
 pub const JSON_LATE_NS: Range<u64> = (1 << 42) * 1_000..1 << 52;
 pub const JSON_EXACT_NS_MAX: u64 = (1 << 43) * 1_000;
 
-/// The captures of one file begin so much after one another.
+/// The time between the beginnings of the captures in one file.
 const STEP_NS: u64 = 1_000_003;
 
 impl Output {
-    /// Writes the captures of cases, as if recorded one after another since one boot; and says what their file has to show.
+    /// Writes the captures of `cases` as if recorded one after another since one boot. Returns their paths, and what their file must show.
     pub fn lay_down(&self, cases: &[Case], folder: &Path) -> (Vec<PathBuf>, Vec<Expected>) {
         let origin = cases[0].capture.identity;
         let mut pids = BTreeSet::new();
@@ -160,7 +160,7 @@ impl Output {
         laid_down.unzip()
     }
 
-    /// `origin`: the capture that began first.
+    /// The timeline of a capture that begins `shift_ns` after `origin`, the first one of the file.
     pub fn timeline(&self, origin: &Identity, shift_ns: u64) -> Timeline {
         Timeline {
             shift_ns,
@@ -169,7 +169,7 @@ impl Output {
         }
     }
 
-    /// Converts captures with the real command, beside the first of them.
+    /// Converts captures with the real command. The output lies next to the first of them.
     pub fn convert(&self, captures: &[PathBuf]) -> PathBuf {
         let to = captures[0].with_extension(format!("{}.{}", self.name, self.extension));
         let converted = Command::new(&PROGRAMS.convert)
@@ -184,13 +184,13 @@ impl Output {
         to
     }
 
-    /// What a failure is about.
+    /// What a failure message is about.
     pub fn what(&self, expected: &[Expected]) -> String {
         let cases = expected.iter().map(|expected| &*expected.what);
         format!("{}, {}", Vec::from_iter(cases).join(" + "), self.name)
     }
 
-    /// A value beside a region, as it has to be shown.
+    /// The value of an argument as it must be shown.
     pub fn value(&self, arg: &Arg) -> Value {
         match *arg {
             Arg::Bool(value) => json!(value),

@@ -1,4 +1,4 @@
-//! What a viewer shows, held against what it has to show.
+//! Compares what a viewer shows with what it must show.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ const CAPTURE: &str = "hrx.capture.host-observed";
 const CAPTURE_TRACK: &str = "capture (host-observed)";
 const LAST_MOMENT: &str = "unfinished at the last known moment (host-observed)";
 
-/// A slice, whoever shows it.
+/// A slice, in the same form for every viewer.
 #[derive(Clone, Debug)]
 pub struct Shown {
     /// Unique in its process.
@@ -29,7 +29,7 @@ pub struct Shown {
     /// None: unfinished.
     duration_ns: Option<i64>,
     args: BTreeMap<String, Value>,
-    /// The slice that it is drawn inside of, by its place in the list.
+    /// The slice that it is drawn inside of, as an index into the list.
     parent: Option<usize>,
 }
 
@@ -77,15 +77,15 @@ pub fn of_catapult(slices: &[CatapultSlice]) -> Vec<Shown> {
         .collect()
 }
 
-/// What a viewer makes of what it reads.
+/// How a viewer changes what it reads.
 pub struct View {
-    /// How far off a time may be, beyond what the output itself loses.
+    /// The permitted error of a time, beyond what the output itself loses.
     tolerance_ns: fn(u64) -> u64,
     /// How it shows a name.
     name: fn(&str) -> String,
 }
 
-/// The trace processor takes the escapes of JSON for text, unless a quote is among them.
+/// The trace processor shows JSON escapes as text, unless a quote is among them.
 pub const PERFETTO_OF_JSON: View = View {
     tolerance_ns: |_| 0,
     name: |name| {
@@ -108,15 +108,15 @@ pub const CATAPULT: View = View {
     name: str::to_owned,
 };
 
-/// A region in a list to be compared.
+/// A region to be compared with another.
 #[derive(Debug)]
 struct Row {
-    /// Everything that distinguishes a region but its times, which may be rounded.
+    /// Everything that distinguishes a region except its times, which may be rounded.
     key: String,
     start_ns: i64,
     /// None: unfinished.
     duration_ns: Option<i64>,
-    /// Of a slice.
+    /// Index of the slice; 0 for an expected region.
     index: usize,
 }
 
@@ -171,7 +171,7 @@ impl Row {
         (&self.key, rank(self)).cmp(&(&other.key, rank(other)))
     }
 
-    /// Whether the other one can be inside it.
+    /// Whether `other` may be inside it.
     fn contains(&self, other: &Self) -> bool {
         let end_ns = |row: &Self| {
             let end_ns = row
@@ -183,7 +183,7 @@ impl Row {
     }
 }
 
-/// A viewer shows what is expected of each process, and nothing else.
+/// Asserts that a viewer shows what is expected of each process, and nothing else.
 pub fn assert_shows(expected: &[Expected], output: &Output, view: &View, slices: &[Shown]) {
     let mut pids = BTreeSet::new();
     let mut shown = 0;
@@ -195,7 +195,10 @@ pub fn assert_shows(expected: &[Expected], output: &Output, view: &View, slices:
         if let (Some(expected), Some(pid)) = (expected.pid, own_pids.first()) {
             assert_eq!(*pid, i64::from(expected), "{what}");
         }
-        assert!(own_pids.is_disjoint(&pids), "{what}: one each");
+        assert!(
+            own_pids.is_disjoint(&pids),
+            "{what}: two captures share a process"
+        );
         pids.extend(own_pids);
         shown += own.len();
         assert_regions(&what, expected, output, view, slices);
@@ -206,7 +209,7 @@ pub fn assert_shows(expected: &[Expected], output: &Output, view: &View, slices:
     assert_eq!(shown, slices.len(), "{}: {names:?}", output.what(expected));
 }
 
-/// A viewer shows nothing that is not expected; what is being written when the file ends may have no end yet.
+/// Asserts that a viewer shows nothing unexpected. The region being written when the file ends may have no end yet.
 pub fn assert_shows_a_part(expected: &Expected, output: &Output, view: &View, slices: &[Shown]) {
     let mut left = BTreeMap::<(String, i64), Vec<Option<i64>>>::new();
     for row in Row::of_regions(&expected.regions, output, view) {
@@ -221,7 +224,7 @@ pub fn assert_shows_a_part(expected: &Expected, output: &Output, view: &View, sl
         match durations.iter().position(|ns| *ns == row.duration_ns) {
             Some(place) => drop(durations.remove(place)),
             None if row.duration_ns.is_none() => being_written += 1,
-            None => panic!("{what} took one of {durations:?}"),
+            None => panic!("{what} was recorded with a duration of {durations:?}"),
         }
     }
     assert!(being_written <= 1, "{}: {being_written}", output.name);
@@ -233,7 +236,7 @@ fn of_process<'a>(slices: &'a [Shown], expected: &Expected) -> Vec<&'a Shown> {
     own.collect()
 }
 
-/// Exactly the regions that are expected, each by its name, in its time, inside what it was inside.
+/// Asserts that exactly the expected regions are shown, each with its name, its times and its parent.
 fn assert_regions(what: &str, process: &Expected, output: &Output, view: &View, slices: &[Shown]) {
     let expected = Row::of_regions(&process.regions, output, view);
     let shown = Row::of_slices(slices, &process.process_name);
@@ -257,7 +260,7 @@ fn assert_regions(what: &str, process: &Expected, output: &Output, view: &View, 
         assert!(same, "{what}: {expected:?} is shown as {shown:?}");
     }
 
-    // Only what was recorded inside another region is drawn inside it.
+    // A region is drawn inside another only if it was recorded inside it.
     let recorded: BTreeMap<usize, &Row> = shown
         .iter()
         .zip(&expected)
@@ -279,7 +282,7 @@ fn is_near(expected_ns: i64, shown_ns: i64, output: &Output, view: &View) -> boo
     expected_ns.abs_diff(shown_ns) <= (output.tolerance_ns)(ns) + (view.tolerance_ns)(ns)
 }
 
-/// Two lanes never share a track, nor two tracks a name.
+/// Asserts that no two lanes share a track, and no two tracks a name.
 fn assert_tracks(what: &str, slices: &[&Shown]) {
     let mut names = BTreeMap::new();
     for slice in slices {
@@ -290,7 +293,7 @@ fn assert_tracks(what: &str, slices: &[&Shown]) {
     assert_eq!(distinct.len(), names.len(), "{what}: {names:?}");
 }
 
-/// Where the capture begins and ends, and what is missing of it; and where what is unfinished was last known to run.
+/// Asserts the marks: where the capture begins and ends, what is missing, and until when unfinished regions are known to have run.
 fn assert_marks(what: &str, process: &Expected, output: &Output, view: &View, slices: &[&Shown]) {
     let (marks, regions): (Vec<&Shown>, Vec<&Shown>) =
         slices.iter().partition(|slice| slice.category == CAPTURE);
@@ -300,7 +303,11 @@ fn assert_marks(what: &str, process: &Expected, output: &Output, view: &View, sl
     let reaching: Vec<_> = last_moments.iter().map(|mark| mark.track).collect();
     let unfinished = regions.iter().filter(|slice| slice.duration_ns.is_none());
     let unfinished: BTreeSet<_> = unfinished.map(|slice| slice.track).collect();
-    assert_eq!(reaching.len(), unfinished.len(), "{what}: one on each");
+    assert_eq!(
+        reaching.len(),
+        unfinished.len(),
+        "{what}: not one for each unfinished region"
+    );
     assert_eq!(BTreeSet::from_iter(reaching), unfinished, "{what}");
 
     if !output.marks {
@@ -314,12 +321,12 @@ fn assert_marks(what: &str, process: &Expected, output: &Output, view: &View, sl
         let marks = of_capture.iter();
         let mut marks = marks.filter(|mark| mark.name.starts_with(prefix));
         let mark = marks.next();
-        assert!(marks.next().is_none(), "{what}: two marks {prefix}");
+        assert!(marks.next().is_none(), "{what}: two marks {prefix:?}");
         mark
     };
     for (prefix, expected) in [("begin: ", &process.begin), ("end: ", &process.end)] {
         let Mark { at_ns, name } = expected;
-        let shown = mark(prefix).unwrap_or_else(|| panic!("{what}: no mark {prefix}"));
+        let shown = mark(prefix).unwrap_or_else(|| panic!("{what}: no mark {prefix:?}"));
         assert_eq!(&shown.name, name, "{what}");
         assert!(
             is_near(*at_ns as i64, shown.start_ns, output, view),
@@ -332,12 +339,12 @@ fn assert_marks(what: &str, process: &Expected, output: &Output, view: &View, sl
             let mut rest = &*mark.name;
             for loss in &process.losses {
                 let found = rest.split_once(loss);
-                let (_, behind) =
+                let (_, after) =
                     found.unwrap_or_else(|| panic!("{what}: {loss:?} is not in {mark:?}"));
-                rest = behind;
+                rest = after;
             }
         }
-        (mark, losses) => panic!("{what}: {mark:?} says of {losses:?}"),
+        (mark, losses) => panic!("{what}: found {mark:?}, expected {losses:?}"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The cases: whatever a program may record, and how its writer may end.
+//! The cases: everything that a program may record, and every way its writer may end.
 
 use hrx_trace_format::record::{FLAG_FAILED, FLAG_SATURATED};
 use hrx_trace_format::{Geometry, OpenRecord, Record};
@@ -9,7 +9,7 @@ use crate::output::{JSON_EXACT_NS_MAX, JSON_LATE_NS};
 
 const DAY_NS: u64 = 86_400_000_000_000;
 
-/// All of them. The order is that of the file.
+/// All cases, in the order of this file.
 pub fn cases() -> Vec<Case> {
     vec![
         process_one_on_five_lanes(),
@@ -37,7 +37,7 @@ pub fn cases() -> Vec<Case> {
         ),
         Case::of(
             "partly-nested",
-            // Within one another, then one that sticks out of two of them.
+            // Nested regions, then one that reaches beyond two of them.
             [
                 (1, 400, 100),
                 (1, 300, 300),
@@ -67,7 +67,7 @@ pub fn cases() -> Vec<Case> {
         ),
         Case::of(
             "completion-against-start",
-            // The last to begin completes first; then a completion that was recorded late.
+            // The last one to begin completes first; then one whose completion was recorded late.
             [
                 (1, 900, 50),
                 (1, 800, 200),
@@ -99,7 +99,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Perfetto takes the tid 0 of a process 1 for 1: the lanes would be one, and what overlaps lost.
+/// Perfetto takes tid 0 of process 1 for tid 1: two lanes would become one, and overlapping regions be lost.
 fn process_one_on_five_lanes() -> Case {
     let regions = (0..40).map(|i| (i % 5, 100 * u64::from(i), 450));
     let mut case = Case::of("process-one-on-five-lanes", regions).finished(10_000);
@@ -107,7 +107,7 @@ fn process_one_on_five_lanes() -> Case {
     case
 }
 
-/// Around every border between two ways of numbering tracks.
+/// Around every border between two ranges of track numbers.
 fn lanes_of_any_number() -> Case {
     let borders = [
         2,
@@ -129,13 +129,13 @@ fn zero_durations() -> Case {
         "zero-durations",
         [
             (0, 0, 0),
-            // At the borders of a region, inside it, twice at one moment.
+            // At the ends of a region, inside it, twice at one moment.
             (1, 100, 0),
             (1, 150, 0),
             (1, 150, 0),
             (1, 100, 100),
             (1, 200, 0),
-            // Between two that touch.
+            // Between two regions that touch.
             (2, 10, 10),
             (2, 20, 0),
             (2, 20, 10),
@@ -143,7 +143,7 @@ fn zero_durations() -> Case {
     )
 }
 
-/// Around every moment from which on viewers of JSON round times.
+/// Around every moment after which viewers of JSON round times more coarsely.
 fn two_hundred_days() -> Case {
     let mut case = Case::new("two-hundred-days", 500);
     let ends = [
@@ -160,7 +160,7 @@ fn two_hundred_days() -> Case {
         200 * DAY_NS,
     ];
     for end_ns in ends {
-        // Touching, an odd nanosecond each; then overlapping.
+        // Touching regions of an odd number of nanoseconds, then overlapping ones.
         for i in (1..=30).rev() {
             case.record(region(1, end_ns - 7 * i, 7));
         }
@@ -266,7 +266,7 @@ fn failed_regions() -> Case {
     case
 }
 
-/// Around completed regions, inside them, around one another, at one beginning, at the very end.
+/// Open regions around completed ones, inside them, around each other, with the same start, and at the very end.
 fn open_at_death() -> Case {
     let mut case = Case::new("open-at-death", 16);
     let gemm = case.label("gemm");
@@ -340,13 +340,7 @@ fn torn() -> Case {
 }
 
 fn losses_of_every_kind() -> Case {
-    let mut case = Case::with(
-        "losses-of-every-kind",
-        Geometry {
-            ring_count: 2,
-            ..Geometry::new(8)
-        },
-    );
+    let mut case = Case::with("losses-of-every-kind", Geometry::new(8).ring_count(2));
     let readable = case.label("gemm");
     let damaged = case.damaged_label();
     for i in 0..12 {
@@ -380,15 +374,9 @@ fn losses_of_every_kind() -> Case {
 }
 
 fn several_rings() -> Case {
-    let mut case = Case::with(
-        "several-rings",
-        Geometry {
-            ring_count: 4,
-            ..Geometry::new(16)
-        },
-    );
+    let mut case = Case::with("several-rings", Geometry::new(16).ring_count(4));
     for i in 0..100 {
-        // The last ring stays empty; the first wraps.
+        // The last ring stays empty, and the first wraps.
         let ring = [0, 0, 0, 1, 2][i as usize % 5];
         case.record_in(
             ring,
@@ -401,7 +389,7 @@ fn several_rings() -> Case {
     case
 }
 
-/// What does not fit a recorder's fields, and times at the end of what an integer holds.
+/// Values that do not fit a recorder's fields, and times near the largest integer.
 fn saturated() -> Case {
     let mut case = Case::new("saturated", 16);
     let times = [
@@ -427,7 +415,7 @@ fn saturated() -> Case {
     case
 }
 
-/// A few thousand random regions: dense overlaps, points, ties, several rings that wrap, and some that never end.
+/// A few thousand random regions: dense overlaps, zero durations, ties, several wrapping rings, and some that never end.
 pub fn storm(name: &str, seed: u64, span_ns: u64, duration_ns_max: u64) -> Case {
     const REGIONS: usize = 3_000;
     const LANES: [u32; 7] = [0, 1, 2, 3, 4, 1_000_000, u32::MAX];
@@ -435,10 +423,7 @@ pub fn storm(name: &str, seed: u64, span_ns: u64, duration_ns_max: u64) -> Case 
     let ring_count = 1 + random.below(3) as u32;
     let mut case = Case::with(
         name,
-        Geometry {
-            ring_count,
-            ..Geometry::new(2_500 / u64::from(ring_count))
-        },
+        Geometry::new(2_500 / u64::from(ring_count)).ring_count(ring_count),
     );
     let labels: Vec<u32> = ["", "gemm", "copy \"h2d\"", "😀", "π\n"]
         .map(|text| case.label(text))

@@ -1,5 +1,5 @@
-//! Converts a full ring of 4,000,000 made-up events with the real binary, and prints events per second (the best of three runs) and the peak
-//! of its memory.
+//! Converts a full ring of 4,000,000 made-up events with the real binary, and prints events per second (the best of three runs) and peak
+//! memory.
 //!
 //! `cargo bench -p hrx-convert`
 
@@ -35,7 +35,7 @@ fn main() {
     }
 }
 
-/// Upload, compute and download, in the order of completion, the ring full and once around.
+/// Uploads, computes and downloads in the order of completion, in a ring that has begun its second lap.
 fn pipeline(compute_ns: u64, file: &Path) {
     let mut capture = Capture::new(EVENTS);
     let labels: Vec<u32> = (0..40)
@@ -69,7 +69,7 @@ fn measure(options: &[&str], file: &Path) {
     );
 }
 
-/// The seconds it took, and the peak of the resident memory in KiB.
+/// The seconds it takes, and its peak resident memory in KiB.
 fn convert(options: &[&str], file: &Path) -> (f64, u64) {
     let began = Instant::now();
     let mut child = Command::new(env!("CARGO_BIN_EXE_hrx-convert"))

@@ -1,4 +1,6 @@
-//! The command line.
+//! The command line: its options, what they mean together, and the texts of `--help`.
+//!
+//! May use `formats`, `tracks`, `figures`, `text`, `input`, `output`.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -8,52 +10,53 @@ use clap::error::ErrorKind;
 use clap::{ArgGroup, Args, CommandFactory, Parser, ValueEnum};
 
 use crate::figures::expect::Expectation;
+use crate::formats::FormatName;
 use crate::input::files::EXTENSION;
-use crate::input::filter::Selection;
-use crate::output::file::Manner;
+use crate::input::selection::Selection;
+use crate::output::options::OutputOptions;
 use crate::tracks::extras::Extras;
 
 /// Turn .hrxt captures of host-observed regions into a trace that viewers open
 ///
-/// Reads a capture while its program records, after it has finished, and after it was killed; never changes it.
+/// Reads a capture while its program is recording, after it has finished, and after it was killed; never changes it.
 /// All times are host-observed: driver and scheduling overhead are in them, and they are never device timestamps.
 ///
 /// Open the JSON in Perfetto (ui.perfetto.dev), chrome://tracing or speedscope.
 ///
-/// Several captures become one trace: a process each, aligned by the monotonic clock where they are of one boot, else by wall time.
+/// Several captures become one trace with a process for each, aligned by the monotonic clock if all are of one boot, otherwise by wall time.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true, after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 #[command(group(ArgGroup::new("reported").args(["info", "summary", "diff"])))]
 pub struct Arguments {
-    /// The captures to read; of a directory, its *.hrxt files
+    /// The captures to read; a directory stands for its *.hrxt files
     #[arg(value_name = "FILE", required_unless_present = "generate")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Write to OUT instead of the standard output; it appears only once it is whole. Its name tells the format: .json, .pftrace, .jsonl, .csv, .html; .gz behind it compresses
+    /// Write to OUT instead of the standard output; it appears once it is complete. Its extension selects the format: .json, .pftrace, .jsonl, .csv, .html; a further .gz compresses
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
 
-    /// What to write, whatever OUT is called [default: chrome]
+    /// The format, whatever the extension of OUT [default: chrome]
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<FormatName>,
 
-    /// Write while the program records, until it finishes or dies, or until Ctrl-C. OUT grows in its place
+    /// Write while the program is recording, until it finishes or dies, or until Ctrl-C. OUT grows in place
     ///
-    /// A FILE that is not there yet is waited for; of several, all are before the first is read. In a directory, the first capture is waited for, and whatever
-    /// is being created beside it; captures that come into it later are not followed. Every event is written within a fifth of a second. What the program overwrites before it can be read is counted. The JSON is an array of events
-    /// then: Perfetto opens it at any moment, also before it is closed.
+    /// Waits for every FILE that does not exist yet before it reads the first. In a directory, waits for the first capture and any that is just being
+    /// created; captures created there later are not followed. Every event is written within a fifth of a second. Events that the program overwrites
+    /// before they can be read are counted. The JSON is then an array of events, which Perfetto opens at any moment, even before it is closed.
     #[arg(long)]
     pub(crate) follow: bool,
 
-    /// Say who recorded, how the capture ended, what is missing and what was running, instead of converting
+    /// Show who recorded, how the capture ended, what is missing and what was running
     #[arg(long, conflicts_with_all = ["format", "output", "check", "follow", "Selection"], help_heading = "Instead of converting")]
     pub(crate) info: bool,
 
-    /// With --info, --summary or --diff: as JSON
+    /// With --info, --summary or --diff: print JSON
     #[arg(long, requires = "reported", help_heading = "Instead of converting")]
     pub(crate) json: bool,
 
-    /// Say in one line, and by the exit code, whether the capture is intact, instead of converting
+    /// Show in one line, and by the exit code, whether the capture is intact
     #[arg(long, conflicts_with_all = ["format", "output", "follow"], help_heading = "Instead of converting")]
     pub(crate) check: bool,
 
@@ -67,29 +70,12 @@ pub struct Arguments {
     pub(crate) extras: Extras,
 }
 
-/// What to write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// Chrome's trace JSON, for Perfetto, chrome://tracing and speedscope
-    Chrome,
-    /// Perfetto's own format: a quarter of the size, exact at any time
-    Perfetto,
-    /// A JSON object a line, for scripts and query engines
-    Jsonl,
-    /// The same columns as comma-separated values
-    Csv,
-    /// A page for any browser, without a network: timeline, tables and pictures
-    Html,
-    /// The document of the in-memory tracer, byte for byte, for scripts that read it; of one capture
-    Seed,
-}
-
 const EXAMPLES: &str = "\
 Examples:
   hrx-convert --summary run.hrxt        what was running when it died, what was slow, what failed?
   hrx-convert run.hrxt -o report.html   a page with a timeline, offline
   hrx-convert run.hrxt -o run.json      for Perfetto, chrome://tracing and speedscope
-More of them, expectations and exit codes: --help";
+More examples, expectations and exit codes: --help";
 
 const LONG_EXAMPLES: &str = "\
 Examples:
@@ -100,54 +86,54 @@ Examples:
   hrx-convert run.hrxt --last 2s --lane compute,NPU --label 'gemm*' -o end.json
   hrx-convert --follow run.hrxt -o run.json
   hrx-convert --summary run.hrxt          what was running when it died, what was slow, what failed?
-  hrx-convert --diff A.hrxt B.hrxt        what became slower, and can that be told from chance?
+  hrx-convert --diff A.hrxt B.hrxt        what became slower, and is that more than chance?
   hrx-convert --info run.hrxt             who recorded, how it ended, what is missing
   hrx-convert --check run.hrxt && echo intact
   hrx-convert --check run.hrxt --lane NPU --expect 'count>=5' --expect failed=0 --expect 'p99<2ms'
 
 Expectations (--expect):
-  lane=LANE, lane!=LANE     some region, or none, is of that lane: a name or a number
-  label=TEXT, label!=TEXT   some region, or none, has exactly that label
+  lane=LANE, lane!=LANE     at least one region, or none, is on that lane: a name or a number
+  label=TEXT, label!=TEXT   at least one region, or none, has exactly that label
   FIGURE RELATION VALUE     with = != < <= > >= and one of these figures:
     count, failed, unfinished              regions that completed, failed, were running at the end
-    total, mean, p50, p90, p99, max, busy  times as 250ns, 10us, 1.5ms, 2s, 3m, 1h
-    bytes                                  bytes copied, as 4096, 4KiB, 2GB
-    overwritten, torn                      events that were lost, of the whole capture
-  They are about the events that the filters select, and every capture has to meet each of them.
-  A figure of no regions at all, such as their p99, meets none. Percentiles are rounded up by at most 0.1 %.
+    total, mean, p50, p90, p99, max, busy  times such as 250ns, 10us, 1.5ms, 2s, 3m, 1h
+    bytes                                  bytes copied, such as 4096, 4KiB, 2GB
+    overwritten, torn                      events that the whole capture lost
+  They apply to the events that the filters select, and every capture has to meet each of them.
+  A figure that does not exist, such as the p99 of no regions, meets none. Percentiles are rounded up by at most 0.1 %.
 
 Exit codes:
   0  done; with --check: intact, and finished or still recording
-  1  nothing can be read, or the output cannot be written
+  1  no capture can be read, or the output cannot be written
   2  the command line is wrong
   3  with --check: intact, but the writer died
   4  with --check: damaged, or with torn records
-  5  of several files, some cannot be read; the others are done
+  5  some of several files cannot be read; the others are done
   6  with --check: an expectation is not met
 With --check and several files: the largest of their codes.";
 
-/// The flags.
+/// The options that ask for an answer instead of a conversion.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Instead of converting")]
 pub struct Answers {
-    /// Say how the capture ended, what was running, what came before, what was slow, what failed and what is missing
+    /// Show how the capture ended, what was running, what came before, what was slow, what failed and what is missing
     #[arg(long, conflicts_with_all = ["format", "info", "check", "follow"])]
     pub summary: bool,
 
-    /// Say what differs between two captures, A and B, by lane and label: counts, totals, percentiles, GB/s. With -o OUT.html as a page
+    /// Show the differences between two captures, A and B, by lane and label: counts, totals, percentiles, GB/s. With -o OUT.html, as a page
     #[arg(long, conflicts_with_all = ["format", "info", "check", "follow", "summary"])]
     pub diff: bool,
 
-    /// Print the manual page, or completions for a shell; `tools/install` puts them where they belong
+    /// Print the manual page, or completions for a shell; `tools/install` installs them
     #[arg(long, value_enum, value_name = "WHAT", exclusive = true)]
     pub generate: Option<Generated>,
 
-    /// With --check: expect something of the events that the filters select, as lane=npu, failed=0, 'count>=5', 'p99<2ms'; may be given several times
+    /// With --check: what to expect of the events that the filters select, such as lane=npu, failed=0, 'count>=5', 'p99<2ms'; can be given several times
     #[arg(long, value_name = "EXPECTATION", requires = "check")]
     pub expect: Vec<Expectation>,
 }
 
-/// What to generate.
+/// What `--generate` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Generated {
     /// The manual page, in troff
@@ -160,14 +146,14 @@ pub enum Generated {
     Fish,
 }
 
-/// What the name of an output asks for.
+/// What the name of an output selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Named {
-    format: Format,
+struct NamedOutput {
+    format: FormatName,
     gzip: bool,
 }
 
-impl Named {
+impl NamedOutput {
     fn new(output: Option<&Path>) -> Self {
         let name = output.and_then(Path::file_name).unwrap_or_default();
         let name = name.to_string_lossy().to_ascii_lowercase();
@@ -175,40 +161,33 @@ impl Named {
             Some(name) => (name, true),
             None => (name.as_str(), false),
         };
-        let format = match Path::new(name).extension().and_then(|end| end.to_str()) {
-            Some("pftrace" | "perfetto-trace") => Format::Perfetto,
-            Some("jsonl" | "ndjson") => Format::Jsonl,
-            Some("csv") => Format::Csv,
-            Some("html" | "htm") => Format::Html,
-            _ => Format::Chrome,
-        };
+        let extension = Path::new(name).extension().and_then(|end| end.to_str());
+        let format = FormatName::of_extension(extension.unwrap_or_default());
         Self { format, gzip }
     }
 }
 
 impl Arguments {
-    /// Parses the command line; leaves with exit code 2 if it is wrong.
+    /// Parses the command line; leaves the process with exit code 2 if it is wrong.
     pub(crate) fn parse_and_validate() -> Self {
         let arguments = Self::parse();
-        if arguments.follow && arguments.format() == Format::Seed {
-            leave("the document of the in-memory tracer begins with how many events were dropped, which --follow cannot know".into());
+        if arguments.follow
+            && let Some(reason) = arguments.format().why_not_followed()
+        {
+            leave(reason.into());
         }
         if arguments.check
             && arguments.answers.expect.is_empty()
             && !arguments.selection.is_everything()
         {
             leave(
-                "--check judges whole captures: filters select the events that --expect is about"
-                    .into(),
+                "--check judges whole captures: filters only select the events for --expect".into(),
             );
-        }
-        if arguments.follow && arguments.format() == Format::Html {
-            leave("the page is made of the whole capture, which --follow does not wait for".into());
         }
         arguments
     }
 
-    /// Leaves with exit code 2 if the command line is wrong for these files.
+    /// Leaves the process with exit code 2 if the command line is wrong for these files.
     pub(crate) fn validate(&self, files: &[PathBuf]) {
         if let Some(output) = &self.output
             && files.iter().any(|file| same_file(file, output))
@@ -218,33 +197,30 @@ impl Arguments {
                 output.display()
             ));
         }
-        // As when the shell expands `-o *.hrxt`: the trace of the last crash would be gone.
+        // The shell may have expanded `-o *.hrxt`, which would destroy the trace of the last crash.
         if let Some(output) = &self.output
             && output.extension().is_some_and(|end| end == EXTENSION)
         {
             leave(format!(
-                "OUT is called like a capture ({}), and those are never written",
+                "OUT is named like a capture ({}), and captures are never written",
                 output.display()
             ));
         }
-        if files.len() > 1 && self.format() == Format::Seed {
-            leave(format!(
-                "the document of the in-memory tracer has no place for {} captures",
-                files.len()
-            ));
+        if let Some(reason) = self.format().why_not_merged(files.len()) {
+            leave(reason);
         }
     }
 
-    fn named(&self) -> Named {
-        Named::new(self.output.as_deref())
+    fn named(&self) -> NamedOutput {
+        NamedOutput::new(self.output.as_deref())
     }
 
-    pub(crate) fn format(&self) -> Format {
+    pub(crate) fn format(&self) -> FormatName {
         self.format.unwrap_or(self.named().format)
     }
 
-    pub(crate) fn manner(&self) -> Manner {
-        Manner {
+    pub(crate) fn output_options(&self) -> OutputOptions {
+        OutputOptions {
             gzip: self.named().gzip,
             grows: self.follow,
         }
@@ -257,10 +233,10 @@ fn leave(message: String) -> ! {
         .exit()
 }
 
-/// Whether both names lead to one file.
+/// Whether both paths lead to the same file.
 fn same_file(one: &Path, other: &Path) -> bool {
     let inode = |path| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
-    // A capture that is waited for has none yet.
+    // A capture that is still to come has no inode yet.
     one == other || inode(one).is_some_and(|inode_of_one| inode(other) == Some(inode_of_one))
 }
 
@@ -274,26 +250,28 @@ mod tests {
     }
 
     #[test]
-    fn what_a_name_asks_for() {
+    fn what_a_name_selects() {
         let named = |name: &str| {
-            let named = Named::new(Some(Path::new(name)));
+            let named = NamedOutput::new(Some(Path::new(name)));
             (named.format, named.gzip)
         };
-        assert_eq!(named("run.json"), (Format::Chrome, false));
-        assert_eq!(named("a.csv/run.JSON.GZ"), (Format::Chrome, true));
-        assert_eq!(named("out"), (Format::Chrome, false));
-        assert_eq!(named("out.gz"), (Format::Chrome, true));
-        for (end, format) in [
-            ("pftrace", Format::Perfetto),
-            ("perfetto-trace", Format::Perfetto),
-            ("jsonl", Format::Jsonl),
-            ("ndjson", Format::Jsonl),
-            ("csv", Format::Csv),
-            ("html", Format::Html),
+        let json = FormatName::of_extension("json");
+        assert_eq!(named("run.json"), (json, false));
+        assert_eq!(named("a.csv/run.JSON.GZ"), (json, true));
+        assert_eq!(named("out"), (json, false));
+        assert_eq!(named("out.gz"), (json, true));
+        for end in [
+            "pftrace",
+            "perfetto-trace",
+            "jsonl",
+            "ndjson",
+            "csv",
+            "html",
         ] {
+            let format = FormatName::of_extension(end);
             assert_eq!(named(&format!("run.{end}")), (format, false));
             assert_eq!(named(&format!("run.{end}.gz")), (format, true));
         }
-        assert_eq!(Named::new(None).format, Format::Chrome);
+        assert_eq!(NamedOutput::new(None).format, json);
     }
 }

@@ -1,6 +1,10 @@
-//! `hrx-convert`: captures into what viewers and scripts read.
+//! `hrx-convert`: turns captures into what viewers, scripts and people read.
 //!
-//! A library for the command's own `main` and for the fuzzer, which runs command lines: it promises nothing else.
+//! The command is [`main`]. For other programs, [`Captures`] opens captures, [`Selection`] says which events to take, and [`summary_text`],
+//! [`summary_json`] and [`write_page`] answer what `--summary` and `-o report.html` do. [`run`] does what a command line asks for. Nothing else of this
+//! crate is public.
+//!
+//! The wings, each using only those after it: `answers`, `cli`, `formats`, `tracks`, `figures`, `text`, `input`, `output`.
 
 mod answers;
 mod cli;
@@ -12,42 +16,37 @@ mod text;
 mod tracks;
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 use anyhow::Context as _;
 use clap::CommandFactory;
-use hrx_trace_reader::{Report, Trace};
+use hrx_trace_reader::Trace;
 
-use crate::answers::{check, generate, info};
-pub use crate::cli::{Arguments, Format};
-use crate::formats::chrome::Chrome;
-use crate::formats::page::Page;
-use crate::formats::perfetto::Perfetto;
-use crate::formats::seed::Seed;
-use crate::formats::table::{Csv, JsonLines};
-use crate::input::captures::Captures;
-use crate::input::conversion::{Followed, Outcome};
+pub use crate::answers::summary::{summary_json, summary_text};
+use crate::answers::{check, diff, generate, info, summary};
+pub use crate::cli::Arguments;
+pub use crate::formats::FormatName;
+pub use crate::input::captures::Captures;
 use crate::input::filter::Filter;
-use crate::input::{conversion, files, follow};
-use crate::output::console::{print, say};
+pub use crate::input::selection::Selection;
+use crate::input::{files, open, wait};
+use crate::output::console::say;
 use crate::output::file::Output;
-use crate::output::progress::Watched;
 use crate::output::signals;
 use crate::text::words;
 
-/// Of several files, some could not be read.
+/// Some of several files could not be read.
 const INCOMPLETE: u8 = 5;
 
-/// The command.
+/// The command: parses and validates the command line, runs it, and reports an error on the standard error.
 #[must_use]
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse_and_validate();
     match run(&arguments) {
         Ok(code) => code.into(),
-        // Whoever reads our output has seen enough.
+        // The reader of our output has seen enough.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             say(&format!("error: {error:#}"));
@@ -56,14 +55,14 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Does what the command line asks for, and gives the exit code.
+/// Does what the command line asks for and returns the exit code, one of those that `--help` lists. Leaves the process with exit code 2 if the
+/// command line is wrong for the files that it names.
 ///
 /// # Errors
-/// Nothing can be read, or the output cannot be written.
+/// No capture can be read, or the output cannot be written.
 pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
     if let Some(what) = arguments.answers.generate {
-        let text = generate::generate(what, Arguments::command())?;
-        print(&String::from_utf8_lossy(&text))?;
+        generate::answer(what, Arguments::command())?;
         return Ok(0);
     }
     let stop = arguments
@@ -72,38 +71,25 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
         .transpose()?;
     if let Some(stop) = &stop {
         arguments.validate(&arguments.files);
-        follow::wait_for(&arguments.files, stop);
+        wait::wait_for(&arguments.files, stop);
     }
     let (files, mut failures) = files::find(&arguments.files);
     arguments.validate(&files);
-    files::allow_open(files.len())?;
+    open::allow_open(files.len())?;
     let newest = arguments.follow || arguments.selection.begins_late();
-    let mut traces = Vec::new();
-    for file in files {
-        let trace = match newest {
-            true => Trace::open_for_newest(&file),
-            false => Trace::open(&file),
-        };
-        match trace {
-            Ok(trace) => traces.push((file, trace)),
-            Err(error) => failures.push(error.into()),
-        }
-    }
-    if traces.is_empty()
-        && let Some(last) = failures.pop()
-    {
-        tell(&failures);
-        return Err(last);
-    }
-    tell(&failures);
-    let code = if !arguments.answers.expect.is_empty() {
-        answers::check(&Captures::new(traces), arguments)?
-    } else if arguments.info || arguments.check {
-        inspect(arguments, &traces)?
-    } else {
-        convert(arguments, Captures::new(traces), stop.as_deref())?;
-        0
+    let opened = open::open(files, newest);
+    failures.extend(opened.failures.into_iter().map(anyhow::Error::from));
+    let fatal = match opened.traces.is_empty() {
+        true => failures.pop(),
+        false => None,
     };
+    for failure in &failures {
+        say(&format!("error: {failure:#}"));
+    }
+    if let Some(fatal) = fatal {
+        return Err(fatal);
+    }
+    let code = answer(arguments, opened.traces, stop.as_deref())?;
     Ok(if failures.is_empty() {
         code
     } else {
@@ -111,110 +97,71 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
     })
 }
 
-fn tell(failures: &[anyhow::Error]) {
-    for failure in failures {
-        say(&format!("error: {failure:#}"));
-    }
+/// Writes the page of `-o report.html`: timeline, tables and pictures of the selected events, in one HTML file that needs no network.
+///
+/// Memory is bounded whatever the captures hold; regions that it has no room for go to a temporary file.
+///
+/// # Errors
+/// The page or a temporary file cannot be written, or the selection has too many label patterns.
+pub fn write_page(
+    captures: &Captures,
+    selection: &Selection,
+    page: impl io::Write,
+) -> io::Result<()> {
+    formats::write_page(captures, selection, page)
 }
 
-/// Says of each capture what `--info` or `--check` asks for.
-fn inspect(arguments: &Arguments, traces: &[(PathBuf, Trace)]) -> anyhow::Result<u8> {
-    let read: Vec<(&Path, &Trace, Report)> = traces
-        .iter()
-        .map(|(path, trace)| (path.as_path(), trace, read_through(trace)))
-        .collect();
-    let (text, code) = match (arguments.check, arguments.json) {
-        (true, _) => check::verdicts(read.iter().map(|(path, _, report)| (*path, report))),
-        (false, true) => (info::json(&read)?, 0),
-        (false, false) => (info::text(&read), 0),
-    };
-    print(&text)?;
-    Ok(code)
+/// Answers the question that the command line asks, or converts.
+fn answer(
+    arguments: &Arguments,
+    traces: Vec<(PathBuf, Trace)>,
+    stop: Option<&AtomicBool>,
+) -> anyhow::Result<u8> {
+    let asked = &arguments.answers;
+    let selection = &arguments.selection;
+    if !asked.expect.is_empty() {
+        return check::answer_expecting(&Captures::new(traces), selection, &asked.expect);
+    }
+    if arguments.check {
+        return check::answer(&traces);
+    }
+    if arguments.info {
+        info::answer(&traces, arguments.json)?;
+        return Ok(0);
+    }
+    let captures = Captures::new(traces);
+    let mut filter = Filter::new(selection, &captures)?;
+    if asked.summary {
+        summary::answer(&captures, &mut filter, arguments)?;
+    } else if asked.diff {
+        diff::answer(&captures, &mut filter, arguments)?;
+    } else {
+        convert(arguments, captures, filter, stop)?;
+    }
+    Ok(0)
 }
 
 fn convert(
     arguments: &Arguments,
     mut captures: Captures,
+    mut filter: Filter,
     stop: Option<&AtomicBool>,
 ) -> anyhow::Result<()> {
-    let mut filter = Filter::new(&arguments.selection, &captures)?;
-    if arguments.answers.summary {
-        return answers::summary(&captures, &mut filter, arguments);
-    }
-    if arguments.answers.diff {
-        return answers::diff(&captures, &mut filter, arguments);
-    }
-    let mut output = Output::create(arguments.output.as_deref(), arguments.manner())?;
-    let outcomes = write(arguments, &mut captures, &mut filter, &mut output, stop)
-        .with_context(|| format!("cannot write {}", output.what()))?;
+    let mut output = Output::create(arguments.output.as_deref(), arguments.output_options())?;
+    let outcomes = formats::write(
+        arguments.format(),
+        arguments.extras,
+        &mut captures,
+        &mut filter,
+        &mut output,
+        stop,
+    )
+    .with_context(|| format!("cannot write {}", output.name()))?;
     output.commit()?;
-    if let [outcome] = outcomes.as_slice() {
-        say(&words::summary(outcome));
-        return Ok(());
+    for line in words::conversion_lines(&captures, &outcomes) {
+        say(&line);
     }
-    for (capture, outcome) in captures.iter().zip(&outcomes) {
-        say(&format!(
-            "{}: {}",
-            capture.path.display(),
-            words::summary(outcome)
-        ));
-    }
-    say(&words::total(&captures, &outcomes));
     Ok(())
-}
-
-fn write(
-    arguments: &Arguments,
-    captures: &mut Captures,
-    filter: &mut Filter,
-    output: &mut Output,
-    stop: Option<&AtomicBool>,
-) -> io::Result<Vec<Outcome>> {
-    let quiet = output.is_terminal();
-    let extras = arguments.extras;
-    match arguments.format() {
-        Format::Chrome if stop.is_some() => {
-            let writer = Chrome::following(captures, extras, output);
-            follow_or_write(stop, captures, filter, writer, quiet)
-        }
-        Format::Chrome => {
-            let writer = Chrome::new(captures, extras, output);
-            follow_or_write(stop, captures, filter, writer, quiet)
-        }
-        Format::Perfetto => {
-            let writer = Perfetto::new(captures, extras, output)?;
-            follow_or_write(stop, captures, filter, writer, quiet)
-        }
-        Format::Jsonl => follow_or_write(stop, captures, filter, JsonLines::new(output), quiet),
-        Format::Csv => follow_or_write(stop, captures, filter, Csv::new(output)?, quiet),
-        Format::Html => {
-            let writer = Page::new(output);
-            conversion::write_all(captures, filter, writer, quiet)
-        }
-        Format::Seed => {
-            let writer = Seed::new(&captures[0], output)?;
-            conversion::write_all(captures, filter, writer, quiet)
-        }
-    }
-}
-
-fn follow_or_write(
-    stop: Option<&AtomicBool>,
-    captures: &mut Captures,
-    filter: &mut Filter,
-    writer: impl Followed,
-    quiet: bool,
-) -> io::Result<Vec<Outcome>> {
-    match stop {
-        Some(stop) => follow::follow(captures, filter, writer, stop),
-        None => conversion::write_all(captures, filter, writer, quiet),
-    }
-}
-
-fn read_through(trace: &Trace) -> Report {
-    let mut events = trace.events();
-    Watched::new(events.by_ref(), Instant::now(), false).for_each(drop);
-    events.finish()
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {

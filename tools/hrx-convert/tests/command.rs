@@ -1,4 +1,4 @@
-//! The command as its users meet it: the real binary on real files.
+//! The command as its users run it: the real binary on real files.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -62,7 +62,7 @@ fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder")
 }
 
-/// Ten events in a ring of eight, one of them failed, and a region that never ended.
+/// Ten events in a ring of eight, one of them failed, and one region that never ended.
 fn small() -> Capture {
     let mut capture = Capture::new(8).attributes("rank=3\n");
     let gemm = capture.label("gemm");
@@ -86,13 +86,26 @@ fn small() -> Capture {
     capture
 }
 
-/// More output than a pipe holds.
+/// Its output is more than a pipe holds.
 fn large() -> Capture {
     let mut capture = Capture::new(5_000);
     for i in 0..5_000 {
         capture.record(region(1, 1_000 * i, 900));
     }
     capture
+}
+
+/// The bug: "over 89 d 23:46:29 h", as if the clock form needed a unit. Found in the line that ends the conversion of a long capture.
+#[test]
+fn a_span_of_days_is_stated_without_a_unit_after_the_clock() {
+    let folder = folder();
+    let mut capture = Capture::new(1);
+    capture.record(region(0, 0, 7_775_189_000_000_000));
+    capture.write(folder.path(), "run.hrxt");
+    assert_eq!(
+        stderr(&run(&["run.hrxt"], folder.path())),
+        "hrx-convert: 1 event over 89 d 23:46:29 (host-observed), 0 overwritten, 0 torn, 0 open regions; the writer died\n"
+    );
 }
 
 #[test]
@@ -183,7 +196,7 @@ fn every_output_carries_the_label() {
 }
 
 #[test]
-fn what_is_no_trace_gets_one_line() {
+fn a_file_that_is_no_trace_gets_one_line() {
     let folder = folder();
     let put =
         |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).expect("a file");
@@ -235,7 +248,7 @@ fn what_is_no_trace_gets_one_line() {
     );
 }
 
-/// Whatever is left of a file, there is a clear error or valid output with an account that balances.
+/// However much of a file is left, the result is a clear error or valid output with an account that balances.
 #[test]
 fn a_file_cut_anywhere() {
     let folder = folder();
@@ -310,7 +323,7 @@ fn a_closed_pipe_is_success() {
             .spawn()
             .expect("the command");
         let mut byte = [0];
-        // As `head -c 1` does: one byte, then the pipe is closed.
+        // Reads one byte and closes the pipe, as `head -c 1` does.
         let mut pipe = child.stdout.take().expect("a pipe");
         pipe.read_exact(&mut byte).expect("a byte");
         drop(pipe);
@@ -321,7 +334,7 @@ fn a_closed_pipe_is_success() {
             "{format}"
         );
     }
-    // A closed standard error is no reason to fail either.
+    // A standard error that cannot be written is no failure either.
     let full = File::options()
         .write(true)
         .open("/dev/full")
@@ -340,7 +353,7 @@ fn a_failed_conversion_leaves_nothing_and_touches_nothing() {
     large().write(folder.path(), "run.hrxt");
     fs::write(folder.path().join("old.json"), "precious").expect("a file");
     for out in ["old.json", "new.json"] {
-        // The disk is full after 100 KiB (the limit is in units of 512 or 1024 bytes), and the signal that comes with this limit is ignored.
+        // Files cannot grow beyond 50 or 100 KiB (shells count in 512 or 1024 bytes), and the signal that comes with this limit is ignored.
         let script = r#"trap '' XFSZ; ulimit -f 100; exec "$0" run.hrxt -o "$1""#;
         let output = Command::new("sh")
             .args(["-c", script, env!("CARGO_BIN_EXE_hrx-convert"), out])
@@ -375,9 +388,9 @@ fn a_failed_conversion_leaves_nothing_and_touches_nothing() {
     assert_eq!(names(folder.path()), ["old.json", "run.hrxt"]);
 }
 
-/// The bug: a signal ended the command at once, and the file that it wrote beside OUT stayed there, under a hidden name. Found by Ctrl-C.
+/// The bug: a signal ended the command at once, and its temporary file stayed next to OUT, under a hidden name. Found by pressing Ctrl-C.
 #[test]
-fn a_signal_leaves_nothing_behind() {
+fn a_signal_leaves_no_file_behind() {
     let folder = folder();
     let mut capture = Capture::new(500_000);
     for i in 0..500_000 {
@@ -399,7 +412,7 @@ fn a_signal_leaves_nothing_behind() {
     let send =
         |child: &Child, signal| kill_process(Pid::from_child(child), signal).expect("a child");
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
-        // Whatever whoever runs the tests has ignored.
+        // The tests may run with these signals ignored.
         let mut child =
             convert("exec env --default-signal=INT,TERM,HUP \"$0\" run.hrxt -o run.json");
         send(&child, signal);
@@ -407,7 +420,7 @@ fn a_signal_leaves_nothing_behind() {
         assert_eq!(status.signal(), Some(signal.as_raw()), "{status}");
         assert_eq!(names(folder.path()), ["run.hrxt"]);
     }
-    // As by nohup.
+    // As under nohup.
     let mut child = convert("trap '' HUP; exec \"$0\" run.hrxt -o run.json");
     send(&child, Signal::HUP);
     assert!(child.wait().expect("the end").success());
@@ -433,7 +446,7 @@ fn the_input_is_never_the_output() {
 }
 
 #[test]
-fn an_output_has_the_mode_of_any_new_file_and_replaces_what_it_should() {
+fn an_output_has_the_mode_of_any_new_file_and_replaces_an_old_one() {
     let folder = folder();
     small().write(folder.path(), "run.hrxt");
     let mode = |name: &str| {
@@ -452,7 +465,7 @@ fn an_output_has_the_mode_of_any_new_file_and_replaces_what_it_should() {
     convert_to("new.json");
     assert_eq!(mode("new.json"), 0o640);
 
-    // What is there keeps its mode, and a link keeps leading to it.
+    // An existing file keeps its mode, and links to it still lead there.
     fs::write(folder.path().join("old.json"), "old").expect("a file");
     fs::set_permissions(
         folder.path().join("old.json"),
@@ -472,7 +485,7 @@ fn an_output_has_the_mode_of_any_new_file_and_replaces_what_it_should() {
         fs::read(folder.path().join("new.json")).expect("the output")
     );
 
-    // A pipe with a name is written, not replaced.
+    // A named pipe is written to, not replaced.
     let pipe = folder.path().join("pipe");
     assert!(
         Command::new("mkfifo")
@@ -541,7 +554,7 @@ fn the_verdict_is_an_exit_code() {
                 .into()
         )
     );
-    // Nobody reads the verdict: it stands.
+    // The verdict does not depend on it being read.
     let mut child = command()
         .args(["--check", "died"])
         .current_dir(folder.path())
@@ -556,7 +569,7 @@ fn the_verdict_is_an_exit_code() {
 fn a_live_capture_is_read_while_it_is_written() {
     let folder = folder();
     let mut capture = small();
-    // Of no known boot, so that the lock alone decides; one thread is inside `record`.
+    // The boot is unknown, so only the lock tells that the writer lives. One thread is inside `record`.
     capture.identity.boot_id = [0; 16];
     capture.tear();
     let file = File::open(capture.write(folder.path(), "run.hrxt")).expect("the capture");
@@ -572,13 +585,12 @@ fn a_live_capture_is_read_while_it_is_written() {
     let output = run(&["run.hrxt"], folder.path());
     assert!(stdout(&output).contains("end: still recording when it was read (host-observed)"));
     assert!(
-        stderr(&output)
-            .contains("0 torn, 1 open region; still recording; besides: 1 being written")
+        stderr(&output).contains("0 torn, 1 open region; still recording; also: 1 being written")
     );
 }
 
 #[test]
-fn info_fits_the_page_whatever_it_has_to_say() {
+fn info_fits_100_columns_whatever_the_capture_contains() {
     let folder = folder();
     let mut capture = Capture::new(8).attributes(&format!("rank=3\nnote={}\n", "very ".repeat(60)));
     capture.identity.host_name.fill(b'h');
@@ -670,7 +682,7 @@ fn a_wrong_command_line_is_exit_code_2() {
     }
 }
 
-/// The header's checksum is no secret: a file may verify and yet lie.
+/// The header's checksum is not secret: a file may verify and still lie.
 #[test]
 fn a_forged_capture_is_survived() {
     let folder = folder();
@@ -689,7 +701,7 @@ fn a_forged_capture_is_survived() {
     }
     capture.open(1, running(u32::MAX, u64::MAX));
     let mut bytes = capture.bytes();
-    // A counter beyond all reason.
+    // An absurd counter.
     let claimed_at = capture.identity.control_line(0) as usize;
     bytes[claimed_at..claimed_at + 8].copy_from_slice(&(u64::MAX - 1).to_le_bytes());
     let identity = capture.identity.sealed(&Checksum::new());

@@ -1,4 +1,4 @@
-//! What flows through the command: several captures, windows onto large ones, captures that are being recorded, and outputs by their names.
+//! Several captures in one output, windows of large captures, captures that are being recorded, and formats by the name of the output.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -55,19 +55,19 @@ fn parse(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes).expect("JSON")
 }
 
-/// The events of a phase, of a document in either form.
+/// The events of a phase, in either form of the document.
 fn of_phase(document: &Value, phase: &str) -> Vec<Value> {
     let events = document.get("traceEvents").unwrap_or(document);
     let events = events.as_array().expect("an array").iter();
     events
         .filter(|event| event["ph"] == phase)
-        // What holds an unfinished region's place is no region.
+        // The mark that ends an unfinished region is no region.
         .filter(|event| phase != "X" || event["cat"] == "hrx.host-observed")
         .cloned()
         .collect()
 }
 
-/// The regions of one lane each, from `first` on, 1 µs apart and 900 ns long; the process has id 1, as in a container.
+/// `count` regions on the lane of that rank, 1 µs apart and 900 ns long. The process has id 1, as in a container.
 fn rank(rank: u64, count: u64) -> Capture {
     let mut capture = Capture::new(16).attributes(&format!("rank={rank}\n"));
     capture.identity.process_id = 1;
@@ -80,7 +80,7 @@ fn rank(rank: u64, count: u64) -> Capture {
 }
 
 #[test]
-fn the_name_of_the_output_tells_the_format() {
+fn the_name_of_the_output_selects_the_format() {
     let folder = folder();
     rank(0, 5).write(folder.path(), "run.hrxt");
     for (name, format) in [
@@ -107,7 +107,7 @@ fn the_name_of_the_output_tells_the_format() {
         assert_eq!(text, plain, "{name}");
         assert!(member.into_inner().is_empty(), "a second member");
     }
-    // The option goes before the name.
+    // The option wins over the name.
     let output = run(&folder, &["run.hrxt", "-o", "seed.csv", "--format", "seed"]);
     assert_eq!(code(&output), 0);
     assert_eq!(parse(&read(&folder, "seed.csv"))["dropped_events"], 0);
@@ -135,7 +135,7 @@ fn captures_of_one_boot_on_one_timeline() {
 hrx-convert: ranks/a.hrxt: 3 events over 2.900 µs (host-observed), 0 overwritten, 1 torn, 0 open regions; the writer died
 hrx-convert: ranks/b.hrxt: 4 events over 3.900 µs (host-observed), 0 overwritten, 0 torn, 0 open regions; the writer died
 hrx-convert: z.hrxt: 2 events over 1.900 µs (host-observed), 0 overwritten, 0 torn, 0 open regions; the writer died
-hrx-convert: total: 9 events of 3 captures over 4.900 µs (host-observed), 0 overwritten, 1 torn, 0 open regions; aligned by CLOCK_MONOTONIC, for all are of one boot
+hrx-convert: total: 9 events of 3 captures over 4.900 µs (host-observed), 0 overwritten, 1 torn, 0 open regions; aligned by CLOCK_MONOTONIC: all are of one boot
 "
         )
     );
@@ -182,9 +182,9 @@ hrx-convert: total: 9 events of 3 captures over 4.900 µs (host-observed), 0 ove
     }
 }
 
-/// The bug: a row said neither which file it was of, nor the process's own id where several processes have the same.
+/// The bug: a row named neither its file, nor the process's own id where several processes have the same.
 #[test]
-fn a_row_says_which_process_and_file_it_is_of() {
+fn a_row_names_its_process_and_its_file() {
     let folder = folder();
     fs::create_dir(folder.path().join("ranks")).expect("a folder");
     rank(0, 2).write(&folder.path().join("ranks"), "a, b.hrxt");
@@ -225,7 +225,7 @@ fn a_row_says_which_process_and_file_it_is_of() {
 }
 
 #[test]
-fn captures_of_several_boots_are_said_to_be_aligned_by_wall_time() {
+fn captures_of_several_boots_are_aligned_by_wall_time_and_say_so() {
     let folder = folder();
     rank(0, 2).write(folder.path(), "a.hrxt");
     let mut other = rank(1, 2);
@@ -253,7 +253,7 @@ fn captures_of_several_boots_are_said_to_be_aligned_by_wall_time() {
 }
 
 #[test]
-fn what_cannot_be_read_stops_nothing() {
+fn unreadable_files_do_not_stop_the_others() {
     let folder = folder();
     rank(0, 2).finished(9_000).write(folder.path(), "good.hrxt");
     rank(1, 2).tear().write(folder.path(), "torn.hrxt");
@@ -305,20 +305,20 @@ torn.hrxt: damaged, the writer died: 2 events (host-observed); 1 torn
     let info = parse(&with(&["--info", "--json"]).stdout);
     assert_eq!(info["account"]["recovered"], 4);
     assert_eq!(info["captures"][1]["file"], "torn.hrxt");
-    // Nothing at all can be read.
+    // No file can be read.
     let output = run(&folder, &["bad.hrxt", "missing.hrxt", "-o", "none.json"]);
     assert_eq!((code(&output), stderr(&output).lines().count()), (1, 2));
     assert!(!folder.path().join("none.json").exists());
 }
 
 #[test]
-fn what_a_command_line_may_not_ask_for() {
+fn command_lines_that_are_refused() {
     let folder = folder();
     rank(0, 2).write(folder.path(), "a.hrxt");
     rank(1, 2).write(folder.path(), "b.hrxt");
     let before = read(&folder, "a.hrxt");
     for (arguments, said) in [
-        (&["-o", "a.hrxt", "b.hrxt"][..], "called like a capture"),
+        (&["-o", "a.hrxt", "b.hrxt"][..], "named like a capture"),
         (&["a.hrxt", "b.hrxt", "-o", "b.hrxt"], "OUT is FILE itself"),
         (
             &["a.hrxt", "b.hrxt", "--format", "seed"],
@@ -350,7 +350,7 @@ fn what_a_command_line_may_not_ask_for() {
 }
 
 #[test]
-fn what_a_filter_leaves_out_is_said() {
+fn what_a_filter_leaves_out_is_reported() {
     let folder = folder();
     let mut capture = Capture::new(8);
     let gemm = capture.label("gemm");
@@ -384,7 +384,7 @@ fn what_a_filter_leaves_out_is_said() {
         assert_eq!(facts["account"]["recovered"], 8);
         assert_eq!(facts["dropped_events"], 2);
     }
-    // Nothing stands outside the window.
+    // Nothing is outside the window.
     let marks: Vec<(Value, Value)> = of_phase(&document, "i")
         .iter()
         .map(|mark| (mark["ts"].clone(), mark["name"].clone()))
@@ -402,7 +402,7 @@ fn what_a_filter_leaves_out_is_said() {
             ),
             (
                 9.5.into(),
-                "end: here the window ends, not the capture (host-observed)".into()
+                "end: the window ends here, before the capture does (host-observed)".into()
             ),
         ]
     );
@@ -410,14 +410,11 @@ fn what_a_filter_leaves_out_is_said() {
     assert_eq!(unfiltered.get("filtered_out"), None);
 }
 
-/// The bug: the label tables of all captures were held in memory at once, up to 16 MiB each. Found by merging 500.
+/// The bug: the label tables of all captures were in memory at once, up to 16 MiB each. Found by merging 500 captures.
 #[test]
 fn label_tables_of_many_captures_take_no_memory() {
     let folder = folder();
-    let mut capture = Capture::with(Geometry {
-        label_bytes: 16 << 20,
-        ..Geometry::new(16)
-    });
+    let mut capture = Capture::with(Geometry::new(16).label_bytes(16 << 20));
     let label_id = capture.label(&"x".repeat(100));
     capture.record(Record {
         label_id,
@@ -425,7 +422,7 @@ fn label_tables_of_many_captures_take_no_memory() {
     });
     let bytes = capture.bytes();
     for i in 0..60 {
-        // Sparse: the zeroes are read, but lie on no disk.
+        // Sparse: the zeroes are read, but take no disk space.
         let file = File::create(folder.path().join(format!("{i}.hrxt"))).expect("a file");
         file.set_len(bytes.len() as u64).expect("a sparse file");
         for (page, at) in bytes.chunks(4096).zip((0..).step_by(4096)) {
@@ -435,7 +432,7 @@ fn label_tables_of_many_captures_take_no_memory() {
         }
     }
     for options in ["--format chrome", "--format jsonl", "--info"] {
-        // In KiB, of the address space: stacks and reserves of threads are in it.
+        // The limit is in KiB of address space, which includes the stacks and reserves of threads.
         let script = format!("ulimit -v 600000; exec \"$0\" {options} *.hrxt");
         let output = limited(&folder, &script);
         assert_eq!(code(&output), 0, "{options}: {}", stderr(&output));
@@ -444,7 +441,7 @@ fn label_tables_of_many_captures_take_no_memory() {
     }
 }
 
-/// The bug: each capture stays open, and at the 1,025th or so "Too many open files" was all that was said.
+/// The bug: every capture stays open, and at about the 1,025th the only message was "Too many open files".
 #[test]
 fn captures_beyond_the_limit_on_open_files() {
     let folder = folder();
@@ -461,7 +458,7 @@ fn captures_beyond_the_limit_on_open_files() {
     assert!(stderr(&output).contains(said), "{}", stderr(&output));
 }
 
-/// What a shell sets limits for.
+/// Runs a shell script that sets limits and then runs the command, which is its `$0`.
 fn limited(folder: &TempDir, script: &str) -> Output {
     Command::new("sh")
         .args(["-c", script, env!("CARGO_BIN_EXE_hrx-convert")])
@@ -470,7 +467,7 @@ fn limited(folder: &TempDir, script: &str) -> Output {
         .expect("a shell")
 }
 
-/// What a process that has ended had read in all, by the system's count: also from caches.
+/// Waits for a process to end, and returns how many bytes it had read by the system's count, which includes reads from caches.
 fn bytes_read(child: &mut Child) -> u64 {
     let pid = Pid::from_child(child);
     let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
@@ -493,7 +490,7 @@ fn the_end_of_a_ring_of_ten_gigabytes_is_converted_without_the_rest() {
     let put = |at, bytes: &[u8]| file.write_all_at(bytes, at).expect("room");
     put(0, bytemuck::bytes_of(&identity));
     put(identity.counters_offset, &STATE_RECORDING.to_le_bytes());
-    // Once around and a half; one event a millisecond. Those of the last minute are really there, and some here and there before.
+    // One and a half laps, one event a millisecond. The events of the last minute are in the file, and a few scattered ones before them.
     let claimed = capacity / 2 * 3;
     put(identity.control_line(0), &u64::to_le_bytes(claimed));
     let recent = claimed - 60_000 + 1..=claimed;
@@ -540,12 +537,9 @@ fn the_end_of_a_ring_of_ten_gigabytes_is_converted_without_the_rest() {
 }
 
 #[test]
-fn json_that_no_browser_opens_is_warned_of() {
+fn json_too_large_for_browsers_is_warned_of() {
     let folder = folder();
-    let mut capture = Capture::with(Geometry {
-        label_bytes: 64 << 10,
-        ..Geometry::new(34_000)
-    });
+    let mut capture = Capture::with(Geometry::new(34_000).label_bytes(64 << 10));
     let long = capture.label(&"x".repeat(15_000));
     for i in 0..34_000 {
         capture.record(Record {
@@ -566,14 +560,14 @@ fn json_that_no_browser_opens_is_warned_of() {
         warned[0].contains("the JSON will have about 492 MB, "),
         "{warned:?}"
     );
-    // Nobody knows how many the filter leaves.
+    // How many events the filter leaves is unknown.
     let warned = warnings(&["--lane", "upload"]);
     assert_eq!(warned.len(), 1, "{warned:?}");
     assert!(warned[0].contains("the JSON nears 512 MB, "), "{warned:?}");
     let warned = warnings(&["--last", "33us"]);
     assert!(warned.is_empty(), "{warned:?}");
     assert!(warnings(&["--format", "perfetto"]).is_empty());
-    // The bug: it was said when 480 MB had been written. Here nobody takes more than half of that.
+    // The bug: the warning came only after 480 MB. Here half of that is read, and then the pipe is closed.
     let mut child = command()
         .arg("run.hrxt")
         .current_dir(&folder)
@@ -588,7 +582,7 @@ fn json_that_no_browser_opens_is_warned_of() {
     assert!(said.contains("the JSON will have about 492 MB, "), "{said}");
 }
 
-/// A follower of `run.hrxt`.
+/// The command, following `run.hrxt`.
 struct Following {
     child: Child,
 }
@@ -596,7 +590,7 @@ struct Following {
 impl Following {
     fn new(folder: &TempDir, options: &[&str]) -> Self {
         let child = Command::new("env")
-            // Whoever runs the tests may have this one ignored, as by nohup.
+            // The tests may run under nohup, which ignores this signal.
             .args(["--default-signal=HUP", env!("CARGO_BIN_EXE_hrx-convert")])
             .args(["--follow", "run.hrxt"])
             .args(options)
@@ -611,7 +605,7 @@ impl Following {
         kill_process(Pid::from_child(&self.child), signal).expect("a child");
     }
 
-    /// What it says at the end.
+    /// Waits for its end, and returns what it printed.
     fn end(self) -> String {
         let output = self.child.wait_with_output().expect("the end");
         assert_eq!(code(&output), 0, "{}", stderr(&output));
@@ -619,7 +613,7 @@ impl Following {
     }
 }
 
-/// Waits until the file holds so many of that text.
+/// Waits until the file contains the text `count` times.
 fn wait_for(folder: &TempDir, name: &str, text: &str, count: usize) {
     let began = Instant::now();
     loop {
@@ -658,7 +652,7 @@ fn follows_a_program_until_it_finishes() {
     for name in ["run.json", "run.jsonl", "run.csv"] {
         wait_for(&folder, name, "compute", 1);
     }
-    // What is there is what Perfetto reads before the end: an array that is not closed.
+    // Perfetto can read this before the end: an array that is not closed yet.
     let so_far = String::from_utf8(read(&folder, "run.json")).expect("UTF-8");
     assert!(
         so_far.starts_with("[\n{") && !so_far.contains("completes"),
@@ -701,7 +695,7 @@ fn follows_a_program_until_it_finishes() {
         begun[0]["name"],
         "interned while it is followed (host-observed) [unfinished]"
     );
-    // The array has no other place for what is to be said of the whole.
+    // In an array, the facts about the whole trace are a mark.
     let metadata = of_phase(&document, "i")
         .into_iter()
         .find(|mark| mark["name"] == "metadata of the whole trace (host-observed)")
@@ -712,7 +706,7 @@ fn follows_a_program_until_it_finishes() {
             .as_str()
             .is_some_and(|label| label.contains("host-observed"))
     );
-    // Every form has every region.
+    // Every format has every region.
     let lines = String::from_utf8(read(&folder, "run.jsonl")).expect("UTF-8");
     assert_eq!(lines.matches(r#""kind":"region""#).count(), 32);
     let bytes = read(&folder, "run.json.gz");
@@ -738,16 +732,16 @@ fn a_signal_closes_the_output() {
             "{said}"
         );
         assert_eq!(of_phase(&parse(&read(&folder, "run.json")), "X").len(), 3);
-        // The program never noticed.
+        // The program is not affected.
         record(&recorder, 1);
         recorder.finish();
         assert!(stderr(&run(&folder, &["run.hrxt", "-o", "again.json"])).contains("4 events"));
     }
 }
 
-/// The bug: users start the converter before the program, and it ended with "No such file".
+/// The bug: users start the converter before the program, and it failed with "No such file".
 #[test]
-fn a_capture_that_is_yet_to_come_is_waited_for() {
+fn a_capture_that_does_not_exist_yet_is_waited_for() {
     let folder = folder();
     let path = |name: &str| folder.path().join(name);
     rank(0, 2)
@@ -769,7 +763,7 @@ fn a_capture_that_is_yet_to_come_is_waited_for() {
     };
     let first = start(&["a.hrxt"], "run.jsonl");
     let both = start(&["a.hrxt", "other.hrxt"], "both.jsonl");
-    // A creation that is not at its end: no byte yet, then all of them, but none written.
+    // A capture that is still being created: first an empty file, then one of full size with nothing written.
     let half_made = File::create(path("a.hrxt")).expect("a file");
     for bytes in [0, 1 << 20] {
         half_made.set_len(bytes).expect("a sparse file");
@@ -790,7 +784,7 @@ fn a_capture_that_is_yet_to_come_is_waited_for() {
     }
 }
 
-/// The bug: `--follow DIR` ended with an error while DIR held no capture, though `--follow FILE` waits.
+/// The bug: `--follow DIR` failed if DIR held no capture, although `--follow FILE` waits.
 #[test]
 fn the_first_capture_of_a_directory_is_waited_for() {
     let folder = folder();
@@ -822,7 +816,7 @@ fn the_first_capture_of_a_directory_is_waited_for() {
 
     let child = start("run.jsonl");
     fs::write(path("runs/notes.txt"), "none").expect("a file");
-    // Its creation is not at its end.
+    // This one is still being created.
     File::create(path("runs/b.hrxt")).expect("a file");
     let recorder = Recorder::create(path("runs/a.hrxt"), 1_000).expect("a recorder");
     sleep(Duration::from_millis(120));
@@ -831,7 +825,7 @@ fn the_first_capture_of_a_directory_is_waited_for() {
     fs::rename(other, path("runs/b.hrxt")).expect("the file");
     record(&recorder, 3);
     wait_for(&folder, "run.jsonl", "host-observed", 5);
-    // Whatever comes later is not followed.
+    // Captures that come later are not followed.
     rank(2, 2).finished(5_000).write(&path("runs"), "c.hrxt");
     recorder.finish();
     let output = child.wait_with_output().expect("the end");
@@ -841,7 +835,7 @@ fn the_first_capture_of_a_directory_is_waited_for() {
 }
 
 #[test]
-fn waiting_for_a_capture_ends_as_if_it_had_never_been() {
+fn a_wait_that_is_interrupted_reports_the_missing_capture() {
     let folder = folder();
     rank(0, 2)
         .finished(5_000)
@@ -871,7 +865,7 @@ fn waiting_for_a_capture_ends_as_if_it_had_never_been() {
     }
 }
 
-/// It would be emptied before it is read.
+/// Otherwise it would be emptied before it is read.
 #[test]
 fn a_capture_that_is_waited_for_is_never_the_output() {
     let folder = folder();
@@ -898,7 +892,7 @@ fn a_capture_that_is_waited_for_is_never_the_output() {
     assert_eq!(read(&folder, "later"), later.bytes());
 }
 
-/// Whatever kills the converter: what it had handed on can be read, and the file is a whole member.
+/// Whatever kills the converter, what it had flushed can be read, and the file is a complete gzip member.
 #[test]
 fn a_killed_follower_leaves_what_it_had_flushed() {
     let folder = folder();
@@ -920,7 +914,7 @@ fn a_killed_follower_leaves_what_it_had_flushed() {
     }
     following.signal(Signal::KILL);
     following.child.wait().expect("the end");
-    let text = unzipped(&read(&folder, "run.jsonl.gz")).expect("a whole member");
+    let text = unzipped(&read(&folder, "run.jsonl.gz")).expect("a complete member");
     assert_eq!(text.lines().count(), recorded);
     assert!(
         text.lines()
@@ -929,7 +923,7 @@ fn a_killed_follower_leaves_what_it_had_flushed() {
     recorder.finish();
 }
 
-/// What a gzip member holds, if it is whole.
+/// The content of a gzip member, if it is complete.
 fn unzipped(bytes: &[u8]) -> Option<String> {
     let mut text = String::new();
     let read = GzDecoder::new(bytes).read_to_string(&mut text);
@@ -937,13 +931,13 @@ fn unzipped(bytes: &[u8]) -> Option<String> {
 }
 
 #[test]
-fn what_overtakes_the_follower_is_counted() {
+fn events_that_overtake_the_follower_are_counted() {
     let folder = folder();
     let recorder = Recorder::create(folder.path().join("run.hrxt"), 64).expect("a recorder");
     let following = Following::new(&folder, &["-o", "run.jsonl"]);
     record(&recorder, 1);
     wait_for(&folder, "run.jsonl", "region", 1);
-    // Far more than a follower can read of so small a ring.
+    // Far more than a follower can read from such a small ring.
     record(&recorder, 200_000);
     recorder.finish();
     let said = following.end();
@@ -977,7 +971,7 @@ fn what_overtakes_the_follower_is_counted() {
 fn follows_until_the_writer_dies_and_several_at_once() {
     let folder = folder();
     let mut dies = rank(0, 3);
-    // Of no known boot, so that the lock alone decides.
+    // The boot is unknown, so only the lock tells that the writer lives.
     dies.identity.boot_id = [0; 16];
     dies.open(0, running(0, 2_950));
     let lock = File::open(dies.write(folder.path(), "run.hrxt")).expect("the capture");
@@ -1000,7 +994,7 @@ fn follows_until_the_writer_dies_and_several_at_once() {
 }
 
 #[test]
-fn follows_into_a_pipe_that_somebody_closes() {
+fn follows_into_a_pipe_until_it_is_closed() {
     let folder = folder();
     let recorder = Recorder::create(folder.path().join("run.hrxt"), 100).expect("a recorder");
     let mut child = command()
@@ -1017,7 +1011,7 @@ fn follows_into_a_pipe_that_somebody_closes() {
     let mut pipe = child.stdout.take().expect("a pipe");
     pipe.read_exact(&mut line).expect("a line");
     drop(pipe);
-    // It notices with the next event, or the one after.
+    // It notices at the next event, or the one after.
     while child.try_wait().expect("a child").is_none() {
         record(&recorder, 1);
         sleep(Duration::from_millis(5));
@@ -1026,9 +1020,9 @@ fn follows_into_a_pipe_that_somebody_closes() {
     assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
 }
 
-/// Names as they stand in the file, not as a path.
+/// The extension is that of the file, not of its directory.
 #[test]
-fn a_name_with_a_directory_in_it_is_a_file() {
+fn a_directory_with_an_extension_selects_no_format() {
     let folder = folder();
     let deep = folder.path().join("dir.csv");
     fs::create_dir(&deep).expect("a folder");

@@ -1,4 +1,4 @@
-//! Memory is bounded whatever the number of captures, of their labels and of their events: the real binary has no more address space than that.
+//! Memory is bounded whatever the number of captures, labels and events. The real binary runs with a limit on its address space.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 use hrx_trace_format::Record;
 use hrx_trace_tests::capture::{Capture, region};
 
-/// Writes captures of so many labels, each with more regions than are remembered one by one, one of them of years: its histogram has 200 KiB.
+/// Writes captures with `labels` labels each. Each label has more regions than are remembered one by one, and one region of 36 years, so that its
+/// histogram takes 200 KiB.
 fn write(folder: &Path, captures: u32, labels: u64) {
     let events = labels * 520;
     for index in 0..captures {
@@ -26,7 +27,7 @@ fn write(folder: &Path, captures: u32, labels: u64) {
     }
 }
 
-/// A summary and a page of such captures, in 128 MiB: binary, stacks and all.
+/// Makes a summary and a page of such captures in 128 MiB of address space, which includes the binary and all stacks.
 fn assert_small(captures: u32, labels: u64) {
     let folder = tempfile::tempdir().expect("a folder");
     write(folder.path(), captures, labels);
@@ -35,7 +36,7 @@ fn assert_small(captures: u32, labels: u64) {
         let output = Command::new("sh")
             .args(["-c", &script, env!("CARGO_BIN_EXE_hrx-convert")])
             .current_dir(&folder)
-            // Else each thread reserves 64 MiB that it does not use.
+            // Otherwise each thread reserves 64 MiB that it does not use.
             .env("MALLOC_ARENA_MAX", "1")
             .stdout(Stdio::null())
             .output()
@@ -45,16 +46,16 @@ fn assert_small(captures: u32, labels: u64) {
     }
 }
 
-/// The bug: what is said of each label of each capture was held until the last capture had been read. 500 captures of 1,000 labels took
+/// The bug: the figures of each label of each capture were held until the last capture had been read. 500 captures with 1,000 labels took
 /// 261 MiB with `--summary`, and 810 MiB as a page. Found by measuring all answers on them.
 #[test]
-fn what_is_said_of_many_captures_is_not_held() {
+fn figures_of_many_captures_are_not_held() {
     assert_small(6, 100);
 }
 
-/// The bug: each label had a histogram, of 80 KiB where durations reach a second, and the regions of a page's timeline were in memory several
-/// times: a capture of 10,000,000 regions of 1,024 labels took 146 MiB with `--summary`, and 352 MiB as a page.
+/// The bug: each label had a histogram, of 80 KiB if durations reach a second, and the regions of a page's timeline were in memory several
+/// times. A capture of 10,000,000 regions with 1,024 labels took 146 MiB with `--summary`, and 352 MiB as a page.
 #[test]
-fn neither_are_all_durations_and_regions_of_one() {
+fn durations_and_regions_of_one_capture_are_not_held() {
     assert_small(1, 600);
 }

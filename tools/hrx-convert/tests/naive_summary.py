@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the figures of --summary --json, computed from spec/decode.py's events in the most naive way. Percentiles are exact here.
+"""Prints the figures of --summary --json, computed from the events of spec/decode.py in the most naive way. Percentiles are exact.
 
     naive_summary.py FILE...
 
@@ -42,7 +42,7 @@ def length(intervals):
 
 
 def common(one, other):
-    """How long both unions last at once: what they last alone, less what they last together."""
+    """How long both unions last at once: the sum of their lengths, less the length of the union of both."""
     return length(one) + length(other) - length(union([tuple(i) for i in one + other]))
 
 

@@ -1,5 +1,5 @@
-//! The figures of `--summary`, each against a naive computation in another language from another reader's events; its text, and that of
-//! `--diff`.
+//! The figures of `--summary`, compared with a naive computation in another language on the events of another reader; and the texts of
+//! `--summary`, `--diff` and `--expect`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ fn stdout(output: &Output) -> &str {
     std::str::from_utf8(&output.stdout).expect("UTF-8")
 }
 
-/// The same figures by `naive_summary.py`.
+/// The same figures, computed by `naive_summary.py`.
 fn naive(files: &[PathBuf]) -> Vec<Value> {
     let output = Command::new("python3")
         .arg(NAIVE)
@@ -40,14 +40,14 @@ fn naive(files: &[PathBuf]) -> Vec<Value> {
         .collect()
 }
 
-/// Numbers beyond 2^53 are strings in the command's JSON.
+/// In the command's JSON, numbers above 2^53 are strings.
 fn integer(value: &Value) -> Option<u64> {
     value
         .as_u64()
         .or_else(|| value.as_str().and_then(|text| text.parse().ok()))
 }
 
-/// Everything that is expected is there, and equal: percentiles up to their precision, labels whatever their order.
+/// Asserts that everything expected is there and equal. Percentiles may differ within their precision, and labels may be in any order.
 fn assert_says(found: &Value, expected: &Value, at: &str) {
     match expected {
         Value::Object(members) if at.ends_with("/labels") => {
@@ -103,7 +103,7 @@ fn assert_as_naive(files: &[PathBuf], folder: &Path) {
     }
 }
 
-/// A stream of numbers that is the same each time.
+/// Pseudo-random numbers, the same in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -116,14 +116,10 @@ impl Numbers {
     }
 }
 
-/// Overlaps of every kind, several rings, gaps, failures, copies, overwritten events, running regions; durations over six decades.
+/// Overlaps of every kind, several rings, gaps, failures, copies, overwritten events, running regions, and durations over six decades.
 fn busy(seed: u64, events: u64, ring_count: u32) -> Capture {
     let mut numbers = Numbers(seed);
-    let mut capture = Capture::with(Geometry {
-        capacity: 4_000,
-        ring_count,
-        ..Geometry::new(1)
-    });
+    let mut capture = Capture::with(Geometry::new(4_000).ring_count(ring_count));
     let labels: Vec<u32> = (0..7)
         .map(|i| capture.label(&format!("kernel {i}")))
         .collect();
@@ -162,7 +158,7 @@ fn busy(seed: u64, events: u64, ring_count: u32) -> Capture {
 }
 
 #[test]
-fn every_figure_is_as_computed_naively() {
+fn every_figure_equals_the_naive_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let files: Vec<PathBuf> = (0..4)
         .map(|seed| {
@@ -175,7 +171,7 @@ fn every_figure_is_as_computed_naively() {
 }
 
 #[test]
-fn every_figure_of_every_vector_is_as_computed_naively() {
+fn every_figure_of_every_vector_equals_the_naive_one() {
     let mut files: Vec<PathBuf> = ["valid", "torn"]
         .iter()
         .flat_map(|kind| fs::read_dir(Path::new(VECTORS).join(kind)).expect("vectors"))
@@ -190,7 +186,7 @@ fn every_figure_of_every_vector_is_as_computed_naively() {
     assert_as_naive(&files, Path::new("."));
 }
 
-/// A GPU job that hung in its third kernel.
+/// A GPU job that hangs in its third kernel.
 fn hung() -> Capture {
     let mut capture = Capture::new(8).attributes("rank=3\n");
     let (gemm, copy) = (capture.label("gemm"), capture.label("copy \u{1b}[31m大"));
@@ -260,7 +256,7 @@ fn no_line_is_wider_than_100_columns() {
 }
 
 #[test]
-fn colour_is_for_those_who_want_it() {
+fn colour_is_used_only_if_it_is_wanted() {
     let folder = tempfile::tempdir().expect("a folder");
     hung().write(folder.path(), "run.hrxt");
     let plain = convert(&["--summary", "run.hrxt"], folder.path());
@@ -284,7 +280,7 @@ fn colour_is_for_those_who_want_it() {
 }
 
 #[test]
-fn expectations_are_met_or_the_figure_is_said() {
+fn expectations_are_met_or_the_figure_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut capture = Capture::new(16).finished(10_000_000);
     let gemm = capture.label("gemm");
@@ -336,13 +332,13 @@ fn expectations_are_met_or_the_figure_is_said() {
         ("label=gem", "0 regions of that label"),
         ("failed=0", "failed is 1"),
         ("count>8", "count is 8"),
-        ("max<1ms", "max is 1.50 ms (1500007 ns)"),
-        ("bytes<8MiB", "bytes is 8388608 bytes"),
+        ("max<1ms", "max is 1.50 ms (1,500,007 ns)"),
+        ("bytes<8MiB", "bytes is 8,388,608 bytes"),
     ] {
         let line = format!("{expectation}, found: {found}");
         assert_eq!(check(&["--expect", expectation]), unmet(&line));
     }
-    // About what the filters select: all are said, and a figure of nothing meets nothing.
+    // Expectations are about the events that the filters select. All unmet ones are reported, and a figure of no regions meets none.
     assert_eq!(
         check(&["--failed", "--expect", "count=1", "--expect", "failed=1"]),
         met
@@ -356,7 +352,7 @@ fn expectations_are_met_or_the_figure_is_said() {
         "--expect", "failed=0", "--expect", "lane=npu", "--expect", "count=1",
     ]);
     assert_eq!((code, lines.len()), (6, 2));
-    // Beside a verdict that is no better.
+    // The larger exit code wins: a damaged capture, or an unmet expectation.
     hung().write(folder.path(), "run.hrxt");
     assert_eq!(check(&["--expect", "lane=compute"]).0, 4);
     assert_eq!(check(&["--expect", "lane=npu"]).0, 6);
@@ -369,7 +365,7 @@ fn expectations_are_met_or_the_figure_is_said() {
     }
 }
 
-/// `lane` alone, or None for all of six; the last to end is on lane 1, and so is the first to begin.
+/// Regions on six lanes, or only those of `lane`. The first to begin and the last to end are both on lane 1.
 fn lanes(lane: Option<u32>) -> Capture {
     let mut numbers = Numbers(6);
     let mut capture = Capture::new(1_000).finished(2_000_000);
@@ -390,7 +386,7 @@ fn lanes(lane: Option<u32>) -> Capture {
     capture
 }
 
-/// The tickets of the same events differ from capture to capture.
+/// The same events have different tickets in different captures.
 fn forget_sequences(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -403,7 +399,7 @@ fn forget_sequences(value: &mut Value) {
 }
 
 #[test]
-fn a_filtered_summary_is_that_of_a_capture_with_those_events_alone() {
+fn a_filtered_summary_equals_that_of_a_capture_with_only_those_events() {
     let folder = tempfile::tempdir().expect("a folder");
     lanes(None).write(folder.path(), "all.hrxt");
     lanes(Some(1)).write(folder.path(), "one.hrxt");
@@ -424,7 +420,7 @@ fn a_filtered_summary_is_that_of_a_capture_with_those_events_alone() {
     }
     assert_eq!(alone["regions"]["count"], 101);
     assert_eq!(filtered["filtered_out"], serde_json::json!([499, 0]));
-    // What is lost is that of the whole capture.
+    // Losses are those of the whole capture.
     assert_eq!(filtered["account"]["recovered"], 600);
     let text = convert(
         &["--summary", "all.hrxt", "--lane", "compute"],
@@ -433,7 +429,7 @@ fn a_filtered_summary_is_that_of_a_capture_with_those_events_alone() {
     assert!(stdout(&text).contains("\nThe filter left out 499 events"));
 }
 
-/// Two runs of one program: in the second, gemm takes twice as long, and a copy is gone.
+/// Two runs of one program. In the second, gemm takes twice as long, and one copy is missing.
 fn runs(folder: &Path, copy: &str) {
     for (name, duration_ns, copies) in [("a.hrxt", 10_000, 3), ("b.hrxt", 20_000, 2)] {
         let mut capture = Capture::new(100).finished(3_000_000);
@@ -465,8 +461,24 @@ fn the_text_of_a_difference() {
     let output = convert(&["--diff", "a.hrxt", "b.hrxt"], folder.path());
     assert!(output.status.success(), "{output:?}");
     assert_eq!(stdout(&output), DIFFERENCE);
+}
+
+/// The bug: "found 1 captures to compare". Found by reading every message with the number 1 in it.
+#[test]
+fn one_capture_cannot_be_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    runs(folder.path(), "copy");
     let one = convert(&["--diff", "a.hrxt"], folder.path());
     assert_eq!((one.status.code(), stdout(&one)), (Some(1), ""));
+    assert_eq!(
+        String::from_utf8_lossy(&one.stderr),
+        "hrx-convert: error: found 1 capture to compare, expected two\n"
+    );
+    let three = convert(
+        &["--diff", "a.hrxt", "b.hrxt", "a.hrxt", "."],
+        folder.path(),
+    );
+    assert!(three.status.success(), "each file counts once: {three:?}");
 }
 
 #[test]
@@ -480,7 +492,7 @@ fn a_label_is_no_markup_in_the_page_of_a_difference() {
     let page = fs::read_to_string(folder.path().join("difference.html")).expect("the page");
     let escaped = hostile.replace('<', "\\u003c");
     assert!(page.contains(&escaped));
-    // Whatever else the page has of it has no markup either.
+    // It is nowhere else in the page, so it is no markup there either.
     let rest = page.replace(&escaped, "");
     assert!(!rest.contains("alert("), "{rest}");
     assert_eq!(page.matches("<script").count(), 2);
@@ -511,8 +523,8 @@ fn the_manual_page_and_the_completions_know_every_option() {
     );
 }
 
-/// A capture that begins later than another was said to lack what lies before its own beginning: its window is counted from the other's.
-/// Seen in a page of two.
+/// The bug: a capture that begins later than another was reported as incomplete before its own beginning, because times count from the other's.
+/// Found in a page of two captures.
 #[test]
 fn a_later_capture_is_complete_from_its_own_beginning() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -530,10 +542,10 @@ fn a_later_capture_is_complete_from_its_own_beginning() {
     );
 }
 
-/// The bug: what was overwritten before the capture's very first moment was not said, for "complete since 0" was taken for "nothing was
+/// The bug: events overwritten in the capture's very first moment were not reported, because "complete since 0" was taken for "nothing was
 /// overwritten". Found by looking for comparisons of moments with 0.
 #[test]
-fn what_is_complete_since_its_first_moment_has_lost_something_yet() {
+fn a_capture_complete_since_its_first_moment_may_have_lost_events() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut capture = Capture::new(1);
     capture.record(region(0, 0, 0)).record(region(0, 0, 0));
@@ -547,10 +559,10 @@ fn what_is_complete_since_its_first_moment_has_lost_something_yet() {
     }
 }
 
-/// The bug: a label without a text is called as in no label's place in every format, but stood in summaries, differences and pages without a name, and no
-/// `--label` found it by the one that is shown. Found by comparing who asks for a name.
+/// The bug: every format names an empty label like a missing one, but summaries, differences and pages left it without a name, and `--label` did not
+/// find it by the name that is shown. Found by comparing all code that asks for a name.
 #[test]
-fn a_label_without_a_text_has_the_name_that_is_shown() {
+fn an_empty_label_has_the_name_that_is_shown() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut capture = Capture::new(4);
     let label_id = capture.label("");

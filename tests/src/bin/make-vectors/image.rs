@@ -25,11 +25,9 @@ pub struct Image {
 
 /// The layout that this version writes, with a label table of one page.
 pub fn usual(capacity: u64, ring_count: u32) -> Identity {
-    let geometry = Geometry {
-        capacity,
-        ring_count,
-        label_bytes: 4096,
-    };
+    let geometry = Geometry::new(capacity)
+        .ring_count(ring_count)
+        .label_bytes(4096);
     described(geometry.layout().expect("a geometry in range"))
 }
 

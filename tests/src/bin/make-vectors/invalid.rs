@@ -144,7 +144,7 @@ fn impossible_fields() -> Vec<Refused> {
             format!("header field {field} at offset {offset}: found {found}, expected {rule}"),
         )
     };
-    let behind = |what: &str| format!("a multiple of 64 behind the {what}");
+    let after = |what: &str| format!("a multiple of 64 after the {what}");
     // tight(4, 2, 2, 64): counters 2048, control 2112, open table 2240, labels 2368, ring 0 2432, end 2944.
     vec![
         forged(
@@ -209,7 +209,7 @@ fn impossible_fields() -> Vec<Refused> {
             "counters_offset",
             32,
             960,
-            &behind("identity"),
+            &after("identity"),
         ),
         forged(
             "control-on-the-counters",
@@ -217,7 +217,7 @@ fn impossible_fields() -> Vec<Refused> {
             "control_offset",
             40,
             2048,
-            &behind("counters"),
+            &after("counters"),
         ),
         forged(
             "control-overflow",
@@ -225,7 +225,7 @@ fn impossible_fields() -> Vec<Refused> {
             "control_offset",
             40,
             2112,
-            &behind("counters"),
+            &after("counters"),
         ),
         forged(
             "control-stride-zero",
@@ -249,7 +249,7 @@ fn impossible_fields() -> Vec<Refused> {
             "open_offset",
             56,
             2176,
-            &behind("control lines"),
+            &after("control lines"),
         ),
         forged(
             "control-stride-overflow",
@@ -257,7 +257,7 @@ fn impossible_fields() -> Vec<Refused> {
             "open_offset",
             56,
             2240,
-            &behind("control lines"),
+            &after("control lines"),
         ),
         forged(
             "labels-on-open-table",
@@ -265,7 +265,7 @@ fn impossible_fields() -> Vec<Refused> {
             "label_offset",
             64,
             2304,
-            &behind("open table"),
+            &after("open table"),
         ),
         forged(
             "ring-on-labels",
@@ -273,7 +273,7 @@ fn impossible_fields() -> Vec<Refused> {
             "ring_offset",
             80,
             2368,
-            &behind("label table"),
+            &after("label table"),
         ),
         forged(
             "ring-odd",
@@ -281,7 +281,7 @@ fn impossible_fields() -> Vec<Refused> {
             "ring_offset",
             80,
             2433,
-            &behind("label table"),
+            &after("label table"),
         ),
         forged(
             "ring-stride-too-small",

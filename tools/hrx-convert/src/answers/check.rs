@@ -1,32 +1,116 @@
-//! The verdict on captures, as a line each and as an exit code.
+//! `--check`: whether captures are intact and meet the expectations, as a line each and as an exit code.
 
 use std::fmt::Display;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use hrx_trace_reader::{Ending, Report};
+use hrx_trace_reader::{Ending, Event, Report, Trace};
 
-use crate::text::words::{counted, ending_words, losses_text};
+use crate::figures::digest_builder::DigestBuilder;
+use crate::figures::expect::Expectation;
+use crate::input::captures::{Capture, Captures};
+use crate::input::conversion::write_all;
+use crate::input::filter::Filter;
+use crate::input::format::Format;
+use crate::input::inspection::inspect;
+use crate::input::outcome::Outcome;
+use crate::input::selection::Selection;
+use crate::output::console::print;
+use crate::text::quantities::counted;
+use crate::text::words::{ending_words, losses_text};
 
 /// Intact, but the writer died.
 const WRITER_DIED: u8 = 3;
 /// Something that was recorded cannot be believed.
 const DAMAGED: u8 = 4;
+/// An expectation is not met.
+const UNMET: u8 = 6;
 
-/// The verdict on each, and the worst.
-pub fn verdicts<'read>(read: impl Iterator<Item = (&'read Path, &'read Report)>) -> (String, u8) {
+/// Prints the verdict on each capture, and returns the exit code.
+///
+/// # Errors
+/// The standard output cannot be written.
+pub fn answer(traces: &[(PathBuf, Trace)]) -> anyhow::Result<u8> {
+    let inspected = inspect(traces);
+    let reports = inspected.iter().map(|each| (each.path, &each.report));
+    let (verdicts, code) = verdicts(reports);
+    print(&verdicts)?;
+    Ok(code)
+}
+
+/// Prints the verdict on each capture and the expectations that are not met by its selected events, and returns the exit code.
+///
+/// # Errors
+/// The standard output or a temporary file cannot be written.
+pub fn answer_expecting(
+    captures: &Captures,
+    selection: &Selection,
+    expectations: &[Expectation],
+) -> anyhow::Result<u8> {
+    let mut filter = Filter::new(selection, captures)?;
+    let mut unmet = String::new();
+    let check = ExpectationCheck {
+        digests: DigestBuilder::default(),
+        expectations,
+        unmet: &mut unmet,
+    };
+    let outcomes = write_all(captures, &mut filter, check, false)?;
+    let reports = captures
+        .iter()
+        .zip(&outcomes)
+        .map(|(capture, outcome)| (capture.path.as_path(), &outcome.report));
+    let (verdicts, code) = verdicts(reports);
+    print(&(verdicts + &unmet))?;
+    Ok(if unmet.is_empty() { code } else { UNMET })
+}
+
+/// Checks each capture against the expectations.
+struct ExpectationCheck<'run> {
+    digests: DigestBuilder,
+    expectations: &'run [Expectation],
+    unmet: &'run mut String,
+}
+
+impl Format for ExpectationCheck<'_> {
+    const ONE_BY_ONE: bool = true;
+
+    #[inline]
+    fn event(&mut self, _: &Capture, event: &Event) -> io::Result<()> {
+        self.digests.event(event)
+    }
+
+    fn ended(&mut self, capture: &Capture, outcome: &Outcome) -> io::Result<()> {
+        let digest = self.digests.digest(capture, outcome, false)?;
+        for expectation in self.expectations {
+            if let Some(found) = expectation.unmet(&digest) {
+                self.unmet
+                    .push_str(&format!("{}: {found} (host-observed)\n", digest.file));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self, _: &Captures, _: &[Outcome]) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A line for each capture, and the largest exit code.
+fn verdicts<'read>(read: impl Iterator<Item = (&'read Path, &'read Report)>) -> (String, u8) {
     let verdicts = read.map(|(path, report)| verdict(&path.display(), report));
     verdicts.fold((String::new(), 0), |(lines, worst), (line, code)| {
         (lines + &line, worst.max(code))
     })
 }
 
-/// Records that a live writer is just writing are no damage, nor is what a full table or a wrapping ring did not keep.
+/// A capture is damaged if something in it cannot be believed. Records that a live writer is just writing are no damage, nor is what a full table
+/// refused or a ring overwrote.
 fn verdict(name: &impl Display, report: &Report) -> (String, u8) {
     let damaged = report.account.torn > 0 || report.open_torn > 0 || !report.damages.is_empty();
     let (verdict, code) = match (damaged, report.ending) {
         (true, _) => ("damaged", DAMAGED),
         (false, Ending::WriterDied) => ("intact", WRITER_DIED),
-        (false, Ending::Finished | Ending::Live) => ("intact", 0),
+        (false, _) => ("intact", 0),
     };
     let mut line = format!(
         "{name}: {verdict}, {}: {} (host-observed)",

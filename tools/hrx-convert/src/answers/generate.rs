@@ -1,4 +1,4 @@
-//! `--generate`: the manual page and the shells' completions, made of the command line itself, so that they cannot drift from it.
+//! `--generate`: the manual page and shell completions, generated from the command line's definition so that they cannot drift from it.
 
 use std::io;
 
@@ -6,9 +6,19 @@ use clap::Command;
 use clap_complete::Shell;
 
 use crate::cli::Generated;
+use crate::output::console::print;
 
-/// The text. Made in memory: the generators do not expect a writer to fail.
-pub fn generate(what: Generated, mut command: Command) -> io::Result<Vec<u8>> {
+/// Prints it.
+///
+/// # Errors
+/// The standard output cannot be written.
+pub fn answer(what: Generated, command: Command) -> anyhow::Result<()> {
+    let text = generate(what, command)?;
+    print(&String::from_utf8_lossy(&text))
+}
+
+/// Generates the text in memory: the generators panic if a write fails.
+fn generate(what: Generated, mut command: Command) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     let shell = match what {
         Generated::Man => {

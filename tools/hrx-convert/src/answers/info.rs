@@ -1,30 +1,42 @@
-//! What `--info` says: the facts of a capture, as text of at most 100 columns or as JSON.
+//! `--info`: who recorded a capture, how it ended, what is missing and what was running; as text of at most 100 columns or as JSON.
 
-use std::fmt::Display;
-use std::path::Path;
+use std::path::PathBuf;
 
 use hrx_trace_reader::{Account, MEASUREMENT, Report, Trace};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 
-use crate::figures::facts::{Facts, Open, Totals};
+use crate::figures::facts::{Facts, RunningRegion, Totals};
+use crate::input::inspection::{Inspected, inspect};
+use crate::input::outcome::{is_complete, span_ns};
+use crate::output::console::print;
 use crate::text::printable::printable;
-use crate::text::words::{
-    account_text, counted, duration_text, ending_words, is_complete, span_ns,
-};
-use crate::text::wrap::{cut, wrap};
+use crate::text::quantities::{counted, duration_text};
+use crate::text::words::{account_text, ending_words};
+use crate::text::wrap::{LINE_COLUMNS_MAX, cut, wrap};
 
-/// No line is wider.
-const COLUMNS: usize = 100;
-/// Where the values stand.
+/// The column at which values begin.
 const VALUE_COLUMN: usize = 12;
-/// A label wider than this is cut, with a sign that it was.
-const LABEL_COLUMNS: usize = 48;
-/// More open regions or damaged places than this are only counted; the JSON has them all.
+/// Labels are shortened to this width.
+const LABEL_COLUMNS_MAX: usize = 48;
+/// Open regions and damaged places beyond this are only counted; the JSON lists all.
 const LISTED_MAX: usize = 64;
 
-/// The facts as JSON, indented, with the label: of one capture an object, of several an object with the totals and a list.
-pub fn json(read: &[(&Path, &Trace, Report)]) -> serde_json::Result<String> {
+/// Prints the facts.
+///
+/// # Errors
+/// The standard output cannot be written.
+pub fn answer(traces: &[(PathBuf, Trace)], as_json: bool) -> anyhow::Result<()> {
+    let inspected = inspect(traces);
+    let answer = match as_json {
+        true => json(&inspected)?,
+        false => text(&inspected),
+    };
+    print(&answer)
+}
+
+/// Indented JSON, with the label: one capture is an object; several are an object with the totals and a list.
+fn json(inspected: &[Inspected]) -> serde_json::Result<String> {
     #[derive(Serialize)]
     struct Labelled<'trace> {
         file: String,
@@ -38,47 +50,43 @@ pub fn json(read: &[(&Path, &Trace, Report)]) -> serde_json::Result<String> {
         account: Totals,
         captures: Vec<Labelled<'trace>>,
     }
-    fn labelled<'trace>(
-        (path, trace, report): &(&Path, &'trace Trace, Report),
-    ) -> Labelled<'trace> {
+    fn labelled<'trace>(inspected: &Inspected<'trace>) -> Labelled<'trace> {
         Labelled {
-            file: path.display().to_string(),
+            file: inspected.path.display().to_string(),
             measurement: MEASUREMENT,
-            facts: Facts::new(trace, report),
+            facts: Facts::new(inspected.trace, &inspected.report),
         }
     }
-    let json = match read {
+    let json = match inspected {
         [one] => serde_json::to_string_pretty(&labelled(one)),
         _ => serde_json::to_string_pretty(&Several {
             measurement: MEASUREMENT,
-            account: Totals::sum(read.iter().map(|(_, _, report)| report)),
-            captures: read.iter().map(labelled).collect(),
+            account: Totals::sum(inspected.iter().map(|each| &each.report)),
+            captures: inspected.iter().map(labelled).collect(),
         }),
     };
     json.map(|json| json + "\n")
 }
 
-/// The facts as text: a page for each capture, and the totals where there are several.
-pub fn text(read: &[(&Path, &Trace, Report)]) -> String {
-    let mut pages: Vec<String> = read
-        .iter()
-        .map(|(path, trace, report)| page(&path.display(), trace, report))
-        .collect();
-    if read.len() > 1 {
-        let mut total = Page::default();
-        total.line("total", &counted(read.len() as u64, "capture"));
-        let accounts = read.iter().map(|(_, _, report)| report.account);
+/// Text: a sheet for each capture, and the totals if there are several.
+fn text(inspected: &[Inspected]) -> String {
+    let mut sheets: Vec<String> = inspected.iter().map(fact_sheet).collect();
+    if inspected.len() > 1 {
+        let mut total = FactSheet::default();
+        total.line("total", &counted(inspected.len() as u64, "capture"));
+        let accounts = inspected.iter().map(|each| each.report.account);
         total.identity(&accounts.sum());
-        pages.push(total.text);
+        sheets.push(total.text);
     }
-    pages.join("\n")
+    sheets.join("\n")
 }
 
-fn page(name: &impl Display, trace: &Trace, report: &Report) -> String {
-    let facts = Facts::new(trace, report);
-    let mut page = Page::default();
-    page.line("file", &name.to_string());
-    page.line("measured", MEASUREMENT);
+fn fact_sheet(inspected: &Inspected) -> String {
+    let report = &inspected.report;
+    let facts = Facts::new(inspected.trace, report);
+    let mut sheet = FactSheet::default();
+    sheet.line("file", &inspected.path.display().to_string());
+    sheet.line("measured", MEASUREMENT);
     let program = if facts.program.is_empty() {
         "(unnamed)"
     } else {
@@ -89,18 +97,18 @@ fn page(name: &impl Display, trace: &Trace, report: &Report) -> String {
     } else {
         facts.host
     };
-    page.line(
+    sheet.line(
         "program",
         &format!("{program}, process {} on host {host}", facts.pid),
     );
     for (key, value) in &facts.attributes {
-        page.line("attribute", &format!("{key}={value}"));
+        sheet.line("attribute", &format!("{key}={value}"));
     }
-    page.line(
+    sheet.line(
         "began",
         facts.began.as_deref().unwrap_or("(outside the calendar)"),
     );
-    page.line(
+    sheet.line(
         "ending",
         &format!(
             "{}; the last moment known is {} after the beginning",
@@ -108,7 +116,7 @@ fn page(name: &impl Display, trace: &Trace, report: &Report) -> String {
             duration_text(report.last_ns)
         ),
     );
-    page.line(
+    sheet.line(
         "span",
         &match report.first_ns {
             None => "no events".to_owned(),
@@ -120,7 +128,7 @@ fn page(name: &impl Display, trace: &Trace, report: &Report) -> String {
             ),
         },
     );
-    page.line(
+    sheet.line(
         "layout",
         &format!(
             "{} of {}, {}, format {}",
@@ -130,8 +138,8 @@ fn page(name: &impl Display, trace: &Trace, report: &Report) -> String {
             facts.format_version
         ),
     );
-    page.account(report);
-    page.line(
+    sheet.account(report);
+    sheet.line(
         "complete",
         &match is_complete(report) {
             true => "from the start: nothing was overwritten".to_owned(),
@@ -142,22 +150,22 @@ fn page(name: &impl Display, trace: &Trace, report: &Report) -> String {
         },
     );
     if facts.open_regions.is_empty() {
-        page.line("running", "nothing");
+        sheet.line("running", "nothing");
     }
-    page.list("running", &facts.open_regions, open_text);
+    sheet.list("running", &facts.open_regions, open_text);
     if facts.damages.is_empty() {
-        page.line("damage", "none found");
+        sheet.line("damage", "none found");
     }
-    page.list("damage", &facts.damages, |damage| {
+    sheet.list("damage", &facts.damages, |damage| {
         format!("at offset {}: {}", damage.offset.0, damage.what)
     });
-    page.text
+    sheet.text
 }
 
-fn open_text(open: &Open) -> String {
+fn open_text(open: &RunningRegion) -> String {
     let mut text = format!(
         "{} on {} for {}",
-        cut(&printable(&open.label), LABEL_COLUMNS),
+        cut(&printable(&open.label), LABEL_COLUMNS_MAX),
         open.lane_name,
         duration_text(open.running_ns.0)
     );
@@ -170,17 +178,17 @@ fn open_text(open: &Open) -> String {
     text + &format!(", thread {}", open.thread_id)
 }
 
-/// A page of keys and values.
+/// A sheet of keys and values.
 #[derive(Default)]
-struct Page {
+struct FactSheet {
     text: String,
 }
 
-impl Page {
+impl FactSheet {
     /// A key and its value, wrapped.
     fn line(&mut self, key: &str, value: &str) {
         let mut key = key;
-        for line in wrap(&printable(value), COLUMNS - VALUE_COLUMN) {
+        for line in wrap(&printable(value), LINE_COLUMNS_MAX - VALUE_COLUMN) {
             self.text += &format!("{key:VALUE_COLUMN$}{line}\n");
             key = "";
         }
@@ -191,7 +199,7 @@ impl Page {
             self.line(key, &text(item));
         }
         if let Some(more @ 1..) = items.len().checked_sub(LISTED_MAX) {
-            self.line(key, &format!("… and {more} more"));
+            self.line(key, &format!("… and {} more", HumanCount(more as u64)));
         }
     }
 
@@ -214,7 +222,7 @@ impl Page {
             ),
         ] {
             if count > 0 {
-                self.line("besides", &format!("{} {what}", HumanCount(count)));
+                self.line("also", &format!("{} {what}", HumanCount(count)));
             }
         }
     }

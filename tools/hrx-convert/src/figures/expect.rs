@@ -1,28 +1,29 @@
 //! `--expect`: what a script expects of a capture, checked against the figures of the events that the filters select.
 //!
-//! An expectation is `FIGURE RELATION VALUE`, or `lane=LANE`, `lane!=LANE`, `label=LABEL`, `label!=LABEL`: that at least one region
-//! of that lane or of that label is there, running ones included, or that none is. A figure that does not exist, such as the median of no
-//! regions, meets no expectation. Of several captures, each has to meet every one. `--help` says the same to users.
+//! An expectation is `FIGURE RELATION VALUE`; or `lane=LANE`, `lane!=LANE`, `label=LABEL`, `label!=LABEL`, which expect at least one region of that
+//! lane or label, running or completed, or none. A figure that does not exist, such as the median of no regions, meets no expectation. Every
+//! capture has to meet every expectation. `--help` explains the same to users.
 
 use std::fmt;
 use std::str::FromStr;
 
 use anyhow::{Context, bail};
+use indicatif::HumanCount;
 
-use crate::figures::digest::{Digest, Row};
-use crate::input::filter::{duration_ns, lane_number};
+use crate::figures::digest::{Digest, RegionFigures};
+use crate::input::option_values::{DurationNs, byte_count, lane_number};
 use crate::text::names::lane_name;
-use crate::text::words::{counted, short_text};
+use crate::text::quantities::{counted, short_text};
 
 /// One expectation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expectation {
     text: String,
-    claim: Claim,
+    condition: Condition,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Claim {
+enum Condition {
     Lane {
         lane: u32,
         wanted: bool,
@@ -38,7 +39,7 @@ enum Claim {
     },
 }
 
-/// What a figure is counted in.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     One,
@@ -46,7 +47,7 @@ enum Unit {
     Bytes,
 }
 
-/// A figure: its name, its unit, and where it stands. None: it does not exist.
+/// A figure: its name, its unit, and how to get it from a digest; None if it does not exist.
 #[derive(Clone, Copy)]
 struct Figure {
     name: &'static str,
@@ -55,20 +56,24 @@ struct Figure {
 }
 
 const FIGURES: [Figure; 13] = [
-    figure("count", Unit::One, |digest| Some(row(digest).count.0)),
-    figure("failed", Unit::One, |digest| Some(row(digest).failed.0)),
+    figure("count", Unit::One, |digest| Some(regions(digest).count.0)),
+    figure("failed", Unit::One, |digest| Some(regions(digest).failed.0)),
     figure("unfinished", Unit::One, |digest| {
-        Some(row(digest).unfinished.0)
+        Some(regions(digest).unfinished.0)
     }),
-    figure("total", Unit::Time, |digest| Some(row(digest).total_ns.0)),
-    figure("mean", Unit::Time, |digest| Some(row(digest).mean_ns?.0)),
-    figure("p50", Unit::Time, |digest| Some(row(digest).p50_ns?.0)),
-    figure("p90", Unit::Time, |digest| Some(row(digest).p90_ns?.0)),
-    figure("p99", Unit::Time, |digest| Some(row(digest).p99_ns?.0)),
-    figure("max", Unit::Time, |digest| Some(row(digest).max_ns?.0)),
-    figure("busy", Unit::Time, |digest| Some(row(digest).busy_ns.0)),
+    figure("total", Unit::Time, |digest| {
+        Some(regions(digest).total_ns.0)
+    }),
+    figure("mean", Unit::Time, |digest| {
+        Some(regions(digest).mean_ns?.0)
+    }),
+    figure("p50", Unit::Time, |digest| Some(regions(digest).p50_ns?.0)),
+    figure("p90", Unit::Time, |digest| Some(regions(digest).p90_ns?.0)),
+    figure("p99", Unit::Time, |digest| Some(regions(digest).p99_ns?.0)),
+    figure("max", Unit::Time, |digest| Some(regions(digest).max_ns?.0)),
+    figure("busy", Unit::Time, |digest| Some(regions(digest).busy_ns.0)),
     figure("bytes", Unit::Bytes, |digest| {
-        Some(row(digest).copied_bytes.0)
+        Some(regions(digest).copied_bytes.0)
     }),
     figure("overwritten", Unit::One, |digest| {
         Some(digest.facts.account.tickets.overwritten.0)
@@ -82,7 +87,7 @@ const fn figure(name: &'static str, unit: Unit, of: fn(&Digest) -> Option<u64>) 
     Figure { name, unit, of }
 }
 
-fn row<'digest>(digest: &'digest Digest<'_>) -> &'digest Row {
+fn regions<'digest>(digest: &'digest Digest<'_>) -> &'digest RegionFigures {
     &digest.regions
 }
 
@@ -110,7 +115,7 @@ enum Relation {
     GreaterOrEqual,
 }
 
-/// The longer before those that they begin with.
+/// Longer signs come before those that are their beginnings.
 const RELATIONS: [(&str, Relation); 6] = [
     ("!=", Relation::NotEqual),
     ("<=", Relation::LessOrEqual),
@@ -138,9 +143,9 @@ impl FromStr for Expectation {
 
     fn from_str(text: &str) -> anyhow::Result<Self> {
         let at = text.find(['=', '!', '<', '>']);
-        let (name, rest) = text.split_at(
-            at.context("expected a figure, a relation and a value, as failed=0, or lane=LANE")?,
-        );
+        let (name, rest) = text.split_at(at.context(
+            "expected a figure, a relation and a value, such as failed=0, or lane=LANE",
+        )?);
         let (relation, value) = RELATIONS
             .iter()
             .find_map(|(sign, relation)| Some((*relation, rest.strip_prefix(sign)?)))
@@ -151,12 +156,12 @@ impl FromStr for Expectation {
             Relation::NotEqual => Some(false),
             _ => None,
         };
-        let claim = match (name, wanted) {
-            ("lane", Some(wanted)) => Claim::Lane {
+        let condition = match (name, wanted) {
+            ("lane", Some(wanted)) => Condition::Lane {
                 lane: lane_number(value).context("the lane")?,
                 wanted,
             },
-            ("label", Some(wanted)) => Claim::Label {
+            ("label", Some(wanted)) => Condition::Label {
                 text: value.to_owned(),
                 wanted,
             },
@@ -169,10 +174,10 @@ impl FromStr for Expectation {
                 })?;
                 let value = match figure.unit {
                     Unit::One => value.parse().ok().context("expected a whole number"),
-                    Unit::Time => duration_ns(value),
-                    Unit::Bytes => bytes(value),
+                    Unit::Time => value.parse().map(|DurationNs(ns)| ns),
+                    Unit::Bytes => byte_count(value),
                 };
-                Claim::Figure {
+                Condition::Figure {
                     figure,
                     relation,
                     value: value.with_context(|| format!("the value of {name}"))?,
@@ -181,29 +186,29 @@ impl FromStr for Expectation {
         };
         Ok(Self {
             text: text.to_owned(),
-            claim,
+            condition,
         })
     }
 }
 
 impl Expectation {
-    /// None: the capture meets it. Else, what was found instead.
+    /// None if the capture meets it, otherwise a message with what was found instead.
     pub fn unmet(&self, digest: &Digest) -> Option<String> {
-        let (met, found) = match &self.claim {
-            Claim::Lane { lane, wanted } => {
-                let rows = digest
+        let (met, found) = match &self.condition {
+            Condition::Lane { lane, wanted } => {
+                let lanes = digest
                     .lanes
                     .iter()
                     .filter(|found| found.lane == Some(*lane));
-                let count = regions(rows.map(|lane| &lane.row));
+                let count = region_count(lanes.map(|lane| &lane.figures));
                 let found = format!("{} on lane {}", counted(count, "region"), lane_name(*lane));
                 let others = digest.lanes.iter().any(|lane| lane.lane.is_none());
                 known(count, *wanted, others, found)
             }
-            Claim::Label { text, wanted } => {
+            Condition::Label { text, wanted } => {
                 let labels = digest.lanes.iter().flat_map(|lane| &lane.labels);
-                let rows = labels.filter(|label| label.label == *text);
-                let count = regions(rows.map(|label| &label.row));
+                let labels = labels.filter(|label| label.label == *text);
+                let count = region_count(labels.map(|label| &label.figures));
                 let others = digest.lanes.iter().flat_map(|lane| &lane.labels);
                 let others = others.into_iter().any(|label| label.label_id.is_none());
                 known(
@@ -213,7 +218,7 @@ impl Expectation {
                     format!("{} of that label", counted(count, "region")),
                 )
             }
-            Claim::Figure {
+            Condition::Figure {
                 figure,
                 relation,
                 value,
@@ -221,10 +226,10 @@ impl Expectation {
                 None => (false, format!("no region, so no {}", figure.name)),
                 Some(found) => {
                     let text = match figure.unit {
-                        Unit::One => found.to_string(),
+                        Unit::One => HumanCount(found).to_string(),
                         Unit::Time if found < 1_000 => short_text(found),
-                        Unit::Time => format!("{} ({found} ns)", short_text(found)),
-                        Unit::Bytes => format!("{found} bytes"),
+                        Unit::Time => format!("{} ({} ns)", short_text(found), HumanCount(found)),
+                        Unit::Bytes => counted(found, "byte"),
                     };
                     let found_text = format!("{} is {text}", figure.name);
                     (relation.holds(found, *value), found_text)
@@ -235,7 +240,8 @@ impl Expectation {
     }
 }
 
-/// `others`: some have no figures of their own, and what is looked for may be among them.
+/// Whether a lane or label is there as wanted, and what was found. With `others`, some have no figures of their own, and the one wanted may be among
+/// them.
 fn known(count: u64, wanted: bool, others: bool, found: String) -> (bool, String) {
     match (count, others) {
         (0, true) => (
@@ -248,39 +254,18 @@ fn known(count: u64, wanted: bool, others: bool, found: String) -> (bool, String
     }
 }
 
-/// Completed ones and running ones.
-fn regions<'row>(rows: impl Iterator<Item = &'row Row>) -> u64 {
-    rows.map(|row| row.count.0 + row.unfinished.0).sum()
-}
-
-fn bytes(text: &str) -> anyhow::Result<u64> {
-    let number = text.trim_end_matches(|char: char| char.is_alphabetic());
-    let scale: u64 = match text[number.len()..].trim() {
-        "" | "B" => 1,
-        "kB" | "KB" => 1_000,
-        "MB" => 1_000_000,
-        "GB" => 1_000_000_000,
-        "TB" => 1_000_000_000_000,
-        "KiB" => 1 << 10,
-        "MiB" => 1 << 20,
-        "GiB" => 1 << 30,
-        "TiB" => 1 << 40,
-        _ => bail!("expected a whole number of bytes, kB, MB, GB, TB, KiB, MiB, GiB or TiB"),
-    };
-    let number: u64 = number
-        .trim()
-        .parse()
-        .ok()
-        .context("expected a whole number")?;
-    number.checked_mul(scale).context("more than 2^64 bytes")
+/// Completed and running regions.
+fn region_count<'figures>(of: impl Iterator<Item = &'figures RegionFigures>) -> u64 {
+    of.map(|figures| figures.count.0 + figures.unfinished.0)
+        .sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> Claim {
-        text.parse::<Expectation>().unwrap().claim
+    fn parsed(text: &str) -> Condition {
+        text.parse::<Expectation>().unwrap().condition
     }
 
     fn refused(text: &str) -> String {
@@ -289,15 +274,15 @@ mod tests {
 
     #[test]
     fn the_grammar() {
-        let lane = |lane, wanted| Claim::Lane { lane, wanted };
+        let lane = |lane, wanted| Condition::Lane { lane, wanted };
         assert_eq!(parsed("lane=npu"), lane(3, true));
         assert_eq!(parsed("lane != 17"), lane(17, false));
-        let label = |text: &str, wanted| Claim::Label {
+        let label = |text: &str, wanted| Condition::Label {
             text: text.to_owned(),
             wanted,
         };
         assert_eq!(parsed("label=a=b<c"), label("a=b<c", true));
-        let figure = |name, relation, value| Claim::Figure {
+        let figure = |name, relation, value| Condition::Figure {
             figure: *FIGURES.iter().find(|figure| figure.name == name).unwrap(),
             relation,
             value,

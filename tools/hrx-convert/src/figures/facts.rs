@@ -1,38 +1,15 @@
-//! Everything there is to say of a capture besides its events: one list of facts for `--info`, its JSON, and what the outputs carry.
+//! The facts of one capture: everything about it except its events. `--info`, its JSON, summaries and the metadata of outputs are made of them.
 
 use std::collections::BTreeMap;
 
 use hrx_trace_reader::{Account, Ending, Report, Trace};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use crate::input::captures::{Alignment, Capture, Captures};
-use crate::input::conversion::Outcome;
+use crate::figures::exact::Exact;
 use crate::input::labels::name_of;
 use crate::text::names::lane_name;
 
-/// A number that every reader of JSON gets exactly: as a number up to 2^53, beyond as a string.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Exact(pub u64);
-
-impl Exact {
-    /// The last integer before doubles begin to skip some.
-    pub const NUMBER_MAX: u64 = 1 << 53;
-
-    fn is_zero(&self) -> bool {
-        self.0 == 0
-    }
-}
-
-impl Serialize for Exact {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            value @ ..=Self::NUMBER_MAX => serializer.serialize_u64(value),
-            value => serializer.collect_str(&value),
-        }
-    }
-}
-
-/// What became of the tickets of a ring, or of all of them.
+/// The account of a ring, or of all rings: what became of the tickets that were claimed.
 #[derive(Debug, Serialize)]
 pub struct Tickets {
     pub claimed: Exact,
@@ -42,7 +19,7 @@ pub struct Tickets {
     pub skipped: Exact,
     pub in_flight: Exact,
     pub overtaken: Exact,
-    /// Where the reading began late.
+    /// Tickets before the part that was read.
     #[serde(skip_serializing_if = "Exact::is_zero")]
     pub not_read: Exact,
 }
@@ -58,9 +35,9 @@ pub struct Totals {
     pub labels_refused: Exact,
 }
 
-/// A region that was running.
+/// A region that was running at the end.
 #[derive(Debug, Serialize)]
-pub struct Open {
+pub struct RunningRegion {
     pub label: String,
     pub lane: u32,
     pub lane_name: String,
@@ -71,14 +48,14 @@ pub struct Open {
     pub thread_id: u32,
 }
 
-/// Something in the file that is not as it should be.
+/// A damaged place in the file, outside the records.
 #[derive(Debug, Serialize)]
-pub struct Damaged {
+pub struct DamagedPlace {
     pub offset: Exact,
     pub what: String,
 }
 
-/// The moment the capture began, by each clock.
+/// When the capture began, by each clock.
 #[derive(Debug, Serialize)]
 pub struct Clocks {
     pub epoch_realtime_ns: Exact,
@@ -91,7 +68,7 @@ pub struct Clocks {
 /// The facts. The fields' names are the keys of the JSON.
 #[derive(Debug, Serialize)]
 pub struct Facts<'trace> {
-    /// Events that newer ones overwrote; the key of the in-memory tracer's document.
+    /// Events that newer ones overwrote. The key is that of the in-memory tracer's document.
     pub dropped_events: Exact,
     pub ending: Ending,
     pub program: &'trace str,
@@ -107,14 +84,14 @@ pub struct Facts<'trace> {
     pub ring_count: u32,
     pub capacity: Exact,
     pub account: Totals,
-    /// The account of each ring, where there are several.
+    /// The account of each ring, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rings: Vec<Tickets>,
     pub first_ns: Option<Exact>,
     pub last_ns: Exact,
     pub complete_since_ns: Exact,
-    pub open_regions: Vec<Open>,
-    pub damages: Vec<Damaged>,
+    pub open_regions: Vec<RunningRegion>,
+    pub damages: Vec<DamagedPlace>,
 }
 
 impl From<&Account> for Tickets {
@@ -183,7 +160,7 @@ impl<'trace> Facts<'trace> {
             open_regions: report
                 .open_regions
                 .iter()
-                .map(|region| Open {
+                .map(|region| RunningRegion {
                     label: name_of(trace, region.label_id).into_owned(),
                     lane: region.lane,
                     lane_name: lane_name(region.lane),
@@ -197,85 +174,9 @@ impl<'trace> Facts<'trace> {
             damages: report
                 .damages
                 .iter()
-                .map(|damage| Damaged {
+                .map(|damage| DamagedPlace {
                     offset: Exact(damage.offset),
                     what: damage.what.clone(),
-                })
-                .collect(),
-        }
-    }
-}
-
-/// What an output of one or more captures carries. The fields' names are the keys of the JSON.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-pub enum Merged<'trace> {
-    /// Of one capture: its facts.
-    One(Box<Shown<'trace>>),
-    /// Of several: the totals, and the facts of each, all times on the common timeline.
-    Several {
-        dropped_events: Exact,
-        alignment: Alignment,
-        /// The file of the capture whose start is the timeline's zero.
-        origin: String,
-        account: Totals,
-        captures: Vec<Part<'trace>>,
-    },
-}
-
-/// One of several captures.
-#[derive(Debug, Serialize)]
-pub struct Part<'trace> {
-    pub file: String,
-    /// The process id in this output; `pid` is the real one.
-    pub shown_pid: u32,
-    /// The capture's start on the timeline.
-    pub shift_ns: Exact,
-    #[serde(flatten)]
-    pub shown: Shown<'trace>,
-}
-
-/// A capture's facts, and what a filter left out of it.
-#[derive(Debug, Serialize)]
-pub struct Shown<'trace> {
-    #[serde(flatten)]
-    pub facts: Facts<'trace>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub filtered_out: Option<Exact>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub open_filtered_out: Option<Exact>,
-}
-
-impl<'trace> Shown<'trace> {
-    fn new(capture: &'trace Capture, outcome: &Outcome) -> Self {
-        let said = |count| outcome.is_filtered.then_some(Exact(count));
-        Self {
-            facts: Facts::new(&capture.trace, &outcome.report),
-            filtered_out: said(outcome.filtered_out),
-            open_filtered_out: said(outcome.open_filtered_out),
-        }
-    }
-}
-
-impl<'trace> Merged<'trace> {
-    pub fn new(captures: &'trace Captures, outcomes: &[Outcome]) -> Self {
-        if let ([outcome], 1) = (outcomes, captures.len()) {
-            return Self::One(Box::new(Shown::new(&captures[0], outcome)));
-        }
-        let account = Totals::sum(outcomes.iter().map(|outcome| &outcome.report));
-        Self::Several {
-            dropped_events: account.tickets.overwritten,
-            alignment: captures.alignment,
-            origin: captures.origin().path.display().to_string(),
-            account,
-            captures: captures
-                .iter()
-                .zip(outcomes)
-                .map(|(capture, outcome)| Part {
-                    file: capture.path.display().to_string(),
-                    shown_pid: capture.pid,
-                    shift_ns: Exact(capture.shift_ns),
-                    shown: Shown::new(capture, outcome),
                 })
                 .collect(),
         }

@@ -1,4 +1,4 @@
-//! What memory has no room for: sorted runs of rows in a temporary file without a name, merged when they are read.
+//! External sorting: items that memory has no room for go in sorted runs to a temporary file without a name, and are merged when they are read.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,13 +7,13 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 
-/// Read from all runs at a time, and of one at least and at most so much.
+/// Buffers for reading: of all runs together, and limits for each.
 const READ_BYTES: usize = 4 << 20;
-const READ_BYTES_MIN: usize = 4 << 10;
-const READ_BYTES_MAX: usize = 64 << 10;
+const RUN_BYTES_MIN: usize = 4 << 10;
+const RUN_BYTES_MAX: usize = 64 << 10;
 
-/// A row of a fixed size.
-pub trait Row: Copy {
+/// An item with a key to sort by and a form of a fixed size.
+pub trait Spillable: Copy {
     type Bytes: AsRef<[u8]> + AsMut<[u8]>;
     type Key: Ord;
 
@@ -22,15 +22,15 @@ pub trait Row: Copy {
     fn to_bytes(&self) -> Self::Bytes;
     fn from_bytes(bytes: &Self::Bytes) -> Self;
 
-    /// What rows are sorted by.
+    /// What items are sorted by.
     fn key(&self) -> Self::Key;
 }
 
-/// Sorted runs.
+/// Sorted runs in one file.
 #[derive(Debug)]
 pub struct Runs {
     file: File,
-    /// Where each begins and ends.
+    /// The start and the end of each.
     places: Vec<(u64, u64)>,
 }
 
@@ -42,12 +42,12 @@ impl Runs {
         })
     }
 
-    /// Adds a run; `rows` are sorted.
-    pub fn add<R: Row>(&mut self, rows: &[R]) -> io::Result<()> {
+    /// Adds a run of sorted items.
+    pub fn add<T: Spillable>(&mut self, items: &[T]) -> io::Result<()> {
         let start = self.file.seek(SeekFrom::End(0))?;
-        let mut writer = BufWriter::with_capacity(READ_BYTES_MAX, &self.file);
-        for row in rows {
-            writer.write_all(row.to_bytes().as_ref())?;
+        let mut writer = BufWriter::with_capacity(RUN_BYTES_MAX, &self.file);
+        for item in items {
+            writer.write_all(item.to_bytes().as_ref())?;
         }
         writer.flush()?;
         drop(writer);
@@ -55,10 +55,10 @@ impl Runs {
         Ok(())
     }
 
-    /// Gives all rows in their order; of equals, those of the earlier run first.
-    pub fn merge<R: Row>(&self, mut each: impl FnMut(R) -> io::Result<()>) -> io::Result<()> {
+    /// Passes all items to `each` in order; equal ones in the order of their runs.
+    pub fn merge<T: Spillable>(&self, mut each: impl FnMut(T) -> io::Result<()>) -> io::Result<()> {
         let buffer = READ_BYTES / self.places.len().max(1);
-        let buffer = buffer.clamp(READ_BYTES_MIN, READ_BYTES_MAX);
+        let buffer = buffer.clamp(RUN_BYTES_MIN, RUN_BYTES_MAX);
         let mut runs: Vec<_> = self
             .places
             .iter()
@@ -73,31 +73,31 @@ impl Runs {
                 )
             })
             .collect();
-        let mut rows: Vec<Option<R>> = Vec::with_capacity(runs.len());
+        let mut items: Vec<Option<T>> = Vec::with_capacity(runs.len());
         let mut heads = BinaryHeap::with_capacity(runs.len());
         for (index, run) in runs.iter_mut().enumerate() {
-            let row: Option<R> = next(run)?;
-            heads.extend(row.map(|row| Reverse((row.key(), index))));
-            rows.push(row);
+            let item: Option<T> = next(run)?;
+            heads.extend(item.map(|item| Reverse((item.key(), index))));
+            items.push(item);
         }
         while let Some(mut head) = heads.peek_mut() {
             let Reverse((_, index)) = *head;
-            let following: Option<R> = next(&mut runs[index])?;
+            let following: Option<T> = next(&mut runs[index])?;
             match following {
                 Some(following) => *head = Reverse((following.key(), index)),
                 None => {
                     PeekMut::pop(head);
                 }
             }
-            if let Some(row) = std::mem::replace(&mut rows[index], following) {
-                each(row)?;
+            if let Some(item) = std::mem::replace(&mut items[index], following) {
+                each(item)?;
             }
         }
         Ok(())
     }
 }
 
-/// A run in the file that all runs share.
+/// Reads one run from the file that all share.
 struct Section<'file> {
     file: &'file File,
     at: u64,
@@ -114,10 +114,10 @@ impl Read for Section<'_> {
     }
 }
 
-fn next<R: Row>(run: &mut impl Read) -> io::Result<Option<R>> {
-    let mut bytes = R::ZEROED;
+fn next<T: Spillable>(run: &mut impl Read) -> io::Result<Option<T>> {
+    let mut bytes = T::ZEROED;
     match run.read_exact(bytes.as_mut()) {
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
-        read => read.map(|()| Some(R::from_bytes(&bytes))),
+        read => read.map(|()| Some(T::from_bytes(&bytes))),
     }
 }

@@ -1,26 +1,28 @@
-//! How long regions covered time: each group and each lane alone, any two lanes at once, and where a lane lay idle. Exact, for regions in any order.
+//! How regions cover time: how long each group and each lane was busy, how long any two lanes were busy at once, and the gaps in which a lane was
+//! idle. Exact, for regions in any order.
 //!
-//! Regions are sorted by their beginnings and swept once. What has begun so far covers, from the sweep's moment on, one stretch of each group
-//! and each lane, up to the latest end seen: so a number for each is all the state there is. A stretch that a lane newly covers is
-//! compared with what the other lanes are known to cover then; what they come to cover later is compared when they do. So each
-//! moment that two lanes share is counted once.
+//! Regions are sorted by their starts and swept once. From the current moment of the sweep on, the regions that have started cover one stretch of
+//! each group and each lane, up to the latest end seen; so one number for each is all the state. A stretch that a lane newly covers is compared with
+//! what the other lanes are known to cover by then; what they come to cover later is compared when they do. So each moment that two lanes
+//! share is counted once.
 //!
-//! Sorting is the only thing that needs the regions themselves. At most [`HELD_MAX`] of them are in memory (12 MiB, and half of it to sort
-//! them); beyond that, sorted runs go to a temporary file, 20 bytes a region.
+//! Only sorting needs the regions themselves. At most [`HELD_MAX`] of them are in memory (12 MiB, and half of that to sort them); beyond that,
+//! sorted runs go to a temporary file, 20 bytes for each region.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 
-use crate::figures::spill::{Row, Runs};
+use crate::figures::largest::keep_largest;
+use crate::figures::spill::{Runs, Spillable};
 
 /// Regions that are held in memory.
 const HELD_MAX: usize = 1 << 19;
 
-/// A region: beginning, end, and the index of its group.
-type Region = (u64, u64, u32);
+/// When a region ran: start, end, and the index of its group.
+type Interval = (u64, u64, u32);
 
-impl Row for Region {
+impl Spillable for Interval {
     type Bytes = [u8; 20];
     type Key = Self;
 
@@ -45,19 +47,19 @@ impl Row for Region {
     }
 }
 
-/// A stretch of time in which nothing of a lane ran.
+/// A stretch of time in which nothing ran on a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Gap {
     pub duration_ns: u64,
     pub start_ns: Reverse<u64>,
 }
 
-/// What a sweep finds. Indices are those of groups and lanes.
+/// The result of a sweep, by the indices of groups and lanes.
 #[derive(Debug, Default)]
 pub struct Coverage {
-    /// The time that a group's regions cover.
+    /// The time that the regions of each group cover.
     pub group_busy_ns: Vec<u64>,
-    /// The time that a lane's regions cover.
+    /// The time that the regions of each lane cover.
     pub lane_busy_ns: Vec<u64>,
     /// The time that any region covers.
     pub busy_ns: u64,
@@ -68,7 +70,7 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// The time that both lanes were busy.
+    /// The time for which both lanes were busy.
     pub fn shared_ns(&self, one: usize, other: usize) -> u64 {
         let lanes = self.lane_busy_ns.len();
         self.shared_ns[one * lanes + other] + self.shared_ns[other * lanes + one]
@@ -78,16 +80,18 @@ impl Coverage {
 /// Takes regions in any order.
 #[derive(Debug)]
 pub struct Sweep {
-    held: Vec<Region>,
+    held: Vec<Interval>,
     held_max: usize,
     spilled: Option<Runs>,
 }
 
-impl Sweep {
-    pub fn new() -> Self {
+impl Default for Sweep {
+    fn default() -> Self {
         Self::holding(HELD_MAX)
     }
+}
 
+impl Sweep {
     fn holding(held_max: usize) -> Self {
         Self {
             held: Vec::new(),
@@ -96,7 +100,7 @@ impl Sweep {
         }
     }
 
-    /// Takes the region of a group. An empty one covers nothing.
+    /// Adds a region of a group. An empty one covers nothing.
     #[inline]
     pub fn region(&mut self, start_ns: u64, end_ns: u64, group: u32) -> io::Result<()> {
         if start_ns < end_ns {
@@ -108,7 +112,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// Sweeps. `lane_of` gives the lane of each group; a lane that never ran again idles until `end_ns`.
+    /// Sweeps. `lane_of` has the lane of each group; a lane on which nothing ran again is idle until `end_ns`.
     pub fn finish(
         mut self,
         lane_of: &[u32],
@@ -116,7 +120,7 @@ impl Sweep {
         gaps_max: usize,
         end_ns: u64,
     ) -> io::Result<Coverage> {
-        let mut state = State::new(lane_of, lanes, gaps_max);
+        let mut state = SweepState::new(lane_of, lanes, gaps_max);
         if self.spilled.is_some() {
             self.spill()?;
         }
@@ -126,7 +130,7 @@ impl Sweep {
                 Ok(())
             })?,
             None => {
-                // Nearly sorted already, which this sort makes use of.
+                // Nearly sorted already, which this sort exploits.
                 self.held.sort();
                 self.held.into_iter().for_each(|region| state.step(region));
             }
@@ -147,31 +151,31 @@ impl Sweep {
     }
 }
 
-/// Up to where a lane is covered.
+/// How far a lane is covered.
 #[derive(Clone, Copy, Default)]
-struct LaneState {
+struct LaneCoverage {
     covered_ns: u64,
     began: bool,
 }
 
-struct State<'groups> {
+struct SweepState<'groups> {
     lane_of: &'groups [u32],
     gaps_max: usize,
     group_covered_ns: Vec<u64>,
-    lanes: Vec<LaneState>,
+    lanes: Vec<LaneCoverage>,
     covered_ns: u64,
-    /// For each lane, the longest gaps so far, the shortest of them on top.
+    /// The longest gaps of each lane so far, the shortest of them on top.
     gaps: Vec<BinaryHeap<Reverse<Gap>>>,
     found: Coverage,
 }
 
-impl<'groups> State<'groups> {
+impl<'groups> SweepState<'groups> {
     fn new(lane_of: &'groups [u32], lanes: usize, gaps_max: usize) -> Self {
         Self {
             lane_of,
             gaps_max,
             group_covered_ns: vec![0; lane_of.len()],
-            lanes: vec![LaneState::default(); lanes],
+            lanes: vec![LaneCoverage::default(); lanes],
             covered_ns: 0,
             gaps: vec![BinaryHeap::new(); lanes],
             found: Coverage {
@@ -184,7 +188,7 @@ impl<'groups> State<'groups> {
         }
     }
 
-    fn step(&mut self, (start_ns, end_ns, group): Region) {
+    fn step(&mut self, (start_ns, end_ns, group): Interval) {
         let group = group as usize;
         let covered_ns = &mut self.group_covered_ns[group];
         self.found.group_busy_ns[group] += newly_covered(covered_ns, start_ns, end_ns);
@@ -197,7 +201,7 @@ impl<'groups> State<'groups> {
                 duration_ns: start_ns - lane.covered_ns,
                 start_ns: Reverse(lane.covered_ns),
             };
-            keep(&mut self.gaps[index], self.gaps_max, gap);
+            keep_largest(&mut self.gaps[index], self.gaps_max, gap);
         }
         let from_ns = lane.covered_ns.max(start_ns);
         lane.began = true;
@@ -221,7 +225,7 @@ impl<'groups> State<'groups> {
                     duration_ns: end_ns - lane.covered_ns,
                     start_ns: Reverse(lane.covered_ns),
                 };
-                keep(gaps, self.gaps_max, gap);
+                keep_largest(gaps, self.gaps_max, gap);
             }
         }
         self.found.lane_gaps = self
@@ -236,22 +240,11 @@ impl<'groups> State<'groups> {
     }
 }
 
-/// How much of a region lies behind what is covered; covers it.
+/// Extends what is covered to `end_ns`, and returns by how much the region did that.
 fn newly_covered(covered_ns: &mut u64, start_ns: u64, end_ns: u64) -> u64 {
     let newly_ns = end_ns.saturating_sub(start_ns.max(*covered_ns));
     *covered_ns = end_ns.max(*covered_ns);
     newly_ns
-}
-
-/// Keeps the largest.
-pub fn keep<T: Ord>(heap: &mut BinaryHeap<Reverse<T>>, count_max: usize, item: T) {
-    if heap.len() < count_max {
-        heap.push(Reverse(item));
-    } else if let Some(mut least) = heap.peek_mut()
-        && item > least.0
-    {
-        *least = Reverse(item);
-    }
 }
 
 #[cfg(test)]
@@ -262,8 +255,8 @@ mod tests {
     const LANE_OF: [u32; 4] = [0, 0, 1, 2];
     const END_NS: u64 = 64;
 
-    /// Nanosecond by nanosecond: who covers it?
-    fn naive(regions: &[Region], who: impl Fn(u32) -> bool) -> Vec<bool> {
+    /// Tests every nanosecond by itself.
+    fn naive(regions: &[Interval], who: impl Fn(u32) -> bool) -> Vec<bool> {
         (0..END_NS)
             .map(|at| {
                 regions
@@ -299,10 +292,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_counted_by_hand(
+        fn agrees_with_testing_every_nanosecond(
             regions in prop::collection::vec((0u64..60, 0u64..20, 0u32..4), 0..40), held_max in 1usize..50,
         ) {
-            let regions: Vec<Region> = regions
+            let regions: Vec<Interval> = regions
                 .into_iter()
                 .map(|(start, duration, group)| (start, (start + duration).min(END_NS), group))
                 .collect();

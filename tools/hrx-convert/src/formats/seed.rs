@@ -1,5 +1,5 @@
-//! The document of the in-memory tracer, byte for byte. It has no place for open regions, labels or losses other than overwritten events, nor for
-//! a second capture.
+//! The document of the in-memory tracer, byte for byte. It has no place for labels, open regions, a second capture, or losses other than
+//! overwritten events.
 
 use std::io::{self, Write};
 
@@ -7,9 +7,10 @@ use hrx_trace_reader::Event;
 use hrx_trace_reader::seed::{Document, TraceEvent};
 
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{Outcome, Writer};
+use crate::input::format::Format;
+use crate::input::outcome::Outcome;
 
-/// Writes one capture as the seed's document.
+/// Writes one capture as that document.
 pub struct Seed<Sink> {
     document: Document<Sink>,
 }
@@ -22,7 +23,7 @@ impl<Sink: Write> Seed<Sink> {
     }
 }
 
-impl<Sink: Write> Writer for Seed<Sink> {
+impl<Sink: Write> Format for Seed<Sink> {
     #[inline]
     fn event(&mut self, _: &Capture, event: &Event) -> io::Result<()> {
         self.document.event(&TraceEvent::from(event))

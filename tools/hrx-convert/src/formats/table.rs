@@ -1,10 +1,10 @@
-//! Tables for scripts and query engines: JSON lines, and CSV. One schema, which spec/OUTPUT.md describes.
+//! Tables for scripts and query engines: JSON lines and CSV, with the same columns. spec/OUTPUT.md describes them.
 //!
 //! Invariants:
-//! - the schema is stable: columns are added at the end, never renamed, moved or given another meaning;
-//! - a region is a row, in the order of completion; behind them come the regions that were running, with the state "open";
-//! - no cell of a number is ever empty, so that engines keep it an integer; integers are written out whatever their size;
-//! - JSON lines end with one of another kind, the account of what was lost. CSV has no place for it.
+//! - The columns are stable: new ones are added at the end, and none is renamed, moved or given another meaning.
+//! - A region is a row. Rows are in the order of completion; after them come the regions that were still running, with the state "open".
+//! - No cell of a number is ever empty, so that engines keep the column an integer. Integers are written with all their digits.
+//! - The last of the JSON lines is of another kind: the account of losses. CSV has no place for it.
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
@@ -13,26 +13,26 @@ use hrx_trace_format::MEASUREMENT;
 use hrx_trace_reader::{Event, OpenRegion};
 use serde::Serialize;
 
-use crate::figures::facts::Merged;
+use crate::figures::metadata::Metadata;
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{Followed, Outcome, Writer};
+use crate::input::format::{FollowedFormat, Format};
 use crate::input::labels::name_of;
-use crate::text::names::lane_name;
-use crate::text::names::{Names, plain};
+use crate::input::outcome::Outcome;
+use crate::text::names::{Names, lane_name};
 
 const BUFFER_BYTES: usize = 256 << 10;
-/// In a column there is room for the word alone.
+/// The measurement, in one word for each row.
 const HOST_OBSERVED: &str = "host-observed";
 
-/// A region. The fields' names are the columns.
+/// A region. The names of the fields are those of the columns.
 #[derive(Serialize)]
-struct Row<'capture> {
-    /// Of the captures given, from 0.
+struct TableRow<'capture> {
+    /// The capture's place among those given, from 0.
     capture: usize,
     pid: u32,
-    state: State,
+    state: RegionState,
     start_ns: u64,
-    /// Of an open region: until the last moment known.
+    /// Of an open region, up to the last known moment.
     duration_ns: u64,
     lane: u32,
     lane_name: String,
@@ -44,27 +44,27 @@ struct Row<'capture> {
     failed: bool,
     saturated: bool,
     ring: u32,
-    /// 0: open, it has no ticket yet.
+    /// 0: the region is open and has no ticket yet.
     sequence: u64,
     measurement: &'static str,
-    /// The real one; `pid` is unique in this output.
+    /// The process's own id. `pid` is unique in this output.
     process_id: u32,
     file: Cow<'capture, str>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
-enum State {
+enum RegionState {
     Completed,
     Open,
 }
 
-impl<'capture> Row<'capture> {
+impl<'capture> TableRow<'capture> {
     fn completed(capture: &'capture Capture, event: &Event, label: &'capture str) -> Self {
         Self {
             capture: capture.index,
             pid: capture.pid,
-            state: State::Completed,
+            state: RegionState::Completed,
             start_ns: event.start_ns,
             duration_ns: event.duration_ns,
             lane: event.lane,
@@ -88,7 +88,7 @@ impl<'capture> Row<'capture> {
         Self {
             capture: capture.index,
             pid: capture.pid,
-            state: State::Open,
+            state: RegionState::Open,
             start_ns: region.start_ns,
             duration_ns: last_ns.saturating_sub(region.start_ns),
             lane: region.lane,
@@ -108,7 +108,7 @@ impl<'capture> Row<'capture> {
         }
     }
 
-    /// What was running, capture by capture.
+    /// The regions that were still running, capture by capture.
     fn all_open(
         captures: &'capture Captures,
         outcomes: &'capture [Outcome],
@@ -124,16 +124,16 @@ impl<'capture> Row<'capture> {
     }
 }
 
-/// The labels as columns have them.
-struct Labels {
+/// The names of labels, as cells hold them.
+struct LabelCells {
     names: Names,
     name: Vec<u8>,
 }
 
-impl Labels {
+impl LabelCells {
     fn new() -> Self {
         Self {
-            names: Names::new(plain),
+            names: Names::new(push_name),
             name: Vec::new(),
         }
     }
@@ -145,20 +145,24 @@ impl Labels {
     }
 }
 
-/// Writes an object a line: {"kind":"region", …}, and at the end {"kind":"account", …}.
+fn push_name(capture: &Capture, label_id: u32, cell: &mut Vec<u8>) {
+    cell.extend_from_slice(name_of(&capture.trace, label_id).as_bytes());
+}
+
+/// Writes one object a line: {"kind":"region", …} for each region, then {"kind":"account", …}.
 pub struct JsonLines<Sink: Write> {
     sink: BufWriter<Sink>,
-    labels: Labels,
+    labels: LabelCells,
 }
 
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Line<'line> {
-    Region(&'line Row<'line>),
+    Region(&'line TableRow<'line>),
     Account {
         measurement: &'static str,
         #[serde(flatten)]
-        facts: Merged<'line>,
+        facts: Metadata<'line>,
     },
 }
 
@@ -166,7 +170,7 @@ impl<Sink: Write> JsonLines<Sink> {
     pub fn new(sink: Sink) -> Self {
         Self {
             sink: BufWriter::with_capacity(BUFFER_BYTES, sink),
-            labels: Labels::new(),
+            labels: LabelCells::new(),
         }
     }
 
@@ -176,53 +180,53 @@ impl<Sink: Write> JsonLines<Sink> {
     }
 }
 
-impl<Sink: Write> Writer for JsonLines<Sink> {
+impl<Sink: Write> Format for JsonLines<Sink> {
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
         let label = self.labels.of(capture, event.label_id);
-        let row = Row::completed(capture, event, &label);
+        let row = TableRow::completed(capture, event, &label);
         Self::line(&mut self.sink, &Line::Region(&row))
     }
 
     fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
-        for row in Row::all_open(captures, outcomes) {
+        for row in TableRow::all_open(captures, outcomes) {
             Self::line(&mut self.sink, &Line::Region(&row))?;
         }
         let account = Line::Account {
             measurement: MEASUREMENT,
-            facts: Merged::new(captures, outcomes),
+            facts: Metadata::new(captures, outcomes),
         };
         Self::line(&mut self.sink, &account)?;
         self.flush()
     }
 }
 
-impl<Sink: Write> Followed for JsonLines<Sink> {
+impl<Sink: Write> FollowedFormat for JsonLines<Sink> {
     fn flush(&mut self) -> io::Result<()> {
         self.sink.flush()
     }
 }
 
-/// Writes a head with the columns' names, and a region a line; quoted as by RFC 4180 where needed, lines ended by LF.
+/// Writes a head with the names of the columns, then one region a line. Cells are quoted as in RFC 4180 where needed; lines end with LF.
 pub struct Csv<Sink: Write> {
     rows: csv::Writer<Sink>,
-    labels: Labels,
+    labels: LabelCells,
 }
 
 impl<Sink: Write> Csv<Sink> {
-    /// Writes the head, which stands there even if no region does.
+    /// Writes the head, which is there even if there are no regions.
     pub fn new(sink: Sink) -> io::Result<Self> {
         let mut rows = csv::WriterBuilder::new()
             .has_headers(false)
             .buffer_capacity(BUFFER_BYTES)
             .from_writer(sink);
-        rows.write_record(COLUMNS)?;
-        let labels = Labels::new();
+        rows.write_record(COLUMN_NAMES)?;
+        let labels = LabelCells::new();
         Ok(Self { rows, labels })
     }
 }
 
-/// The fields of a row, in their order.
-const COLUMNS: [&str; 19] = [
+/// The names of a row's fields, in their order.
+const COLUMN_NAMES: [&str; 19] = [
     "capture",
     "pid",
     "state",
@@ -244,23 +248,23 @@ const COLUMNS: [&str; 19] = [
     "file",
 ];
 
-impl<Sink: Write> Writer for Csv<Sink> {
+impl<Sink: Write> Format for Csv<Sink> {
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
         let label = self.labels.of(capture, event.label_id);
         Ok(self
             .rows
-            .serialize(Row::completed(capture, event, &label))?)
+            .serialize(TableRow::completed(capture, event, &label))?)
     }
 
     fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
-        for row in Row::all_open(captures, outcomes) {
+        for row in TableRow::all_open(captures, outcomes) {
             self.rows.serialize(row)?;
         }
         self.flush()
     }
 }
 
-impl<Sink: Write> Followed for Csv<Sink> {
+impl<Sink: Write> FollowedFormat for Csv<Sink> {
     fn flush(&mut self) -> io::Result<()> {
         self.rows.flush()
     }
@@ -273,6 +277,7 @@ mod tests {
 
     use super::*;
     use crate::input::conversion::write_everything;
+    use crate::input::merge::MergedEvents;
     use hrx_trace_tests::capture::{Capture as Made, region, running};
 
     fn captures() -> Captures {
@@ -325,22 +330,25 @@ mod tests {
         );
     }
 
-    /// The head is written apart from the rows.
+    /// The head is written separately from the rows.
     #[test]
     fn the_columns_are_the_fields() {
         let captures = captures();
-        let event = captures.events(0).next().expect("an event").1;
-        let region = Row::completed(&captures[0], &event, "gemm");
+        let event = MergedEvents::new(captures.iter().as_slice(), 0)
+            .next()
+            .expect("an event")
+            .1;
+        let region = TableRow::completed(&captures[0], &event, "gemm");
         let value = serde_json::to_string(&region).expect("JSON");
         let mut from = 0;
-        for column in COLUMNS {
+        for column in COLUMN_NAMES {
             let key = format!("\"{column}\":");
             from += value[from..].find(&key).expect("the column, in its place") + key.len();
         }
         let fields = serde_json::to_value(&region).expect("JSON");
         assert_eq!(
             fields.as_object().map(|fields| fields.len()),
-            Some(COLUMNS.len())
+            Some(COLUMN_NAMES.len())
         );
     }
 
@@ -352,6 +360,6 @@ mod tests {
             let _ = rest.split_once(" | ")?;
             Some(column)
         });
-        assert!(described.eq(COLUMNS));
+        assert!(described.eq(COLUMN_NAMES));
     }
 }

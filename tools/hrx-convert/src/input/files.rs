@@ -1,4 +1,4 @@
-//! The files that the command is to read: as named, and of a directory its captures.
+//! The files to read: those that are named, and the captures in directories that are named.
 
 use std::collections::HashSet;
 use std::fs;
@@ -6,12 +6,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What captures are called.
+/// The extension of captures.
 pub const EXTENSION: &str = "hrxt";
 
-/// The files, each once, in the order in which they are named; those of a directory sorted by name. Beside them, what could not be found.
+/// The files, each once, in the order in which they are named; those of a directory sorted by name. The second list has an error for each
+/// directory in which no capture could be found.
 pub fn find(named: &[PathBuf]) -> (Vec<PathBuf>, Vec<anyhow::Error>) {
     let mut files = Vec::new();
     let mut failures = Vec::new();
@@ -32,33 +32,13 @@ pub fn find(named: &[PathBuf]) -> (Vec<PathBuf>, Vec<anyhow::Error>) {
     let mut seen = HashSet::new();
     files.retain(|path| match fs::metadata(path) {
         Ok(file) => seen.insert((file.dev(), file.ino())),
-        // Whoever opens it tells.
+        // The attempt to open it reports it.
         Err(_) => true,
     });
     (files, failures)
 }
 
-/// Files that are open besides the captures, and more.
-const OPEN_BESIDES: u64 = 32;
-
-/// Raises the limit on open files, as far as need be: all captures are open at once.
-pub fn allow_open(captures: usize) -> anyhow::Result<()> {
-    let limit = getrlimit(Resource::Nofile);
-    let needed = captures as u64 + OPEN_BESIDES;
-    if limit.current.is_none_or(|current| current >= needed) {
-        return Ok(());
-    }
-    let raised = Rlimit {
-        current: Some(needed),
-        maximum: limit.maximum,
-    };
-    setrlimit(Resource::Nofile, raised).map_err(|_| {
-        let maximum = limit.maximum.unwrap_or(u64::MAX);
-        anyhow!("cannot have {captures} captures open at once: the limit on open files is {maximum} (ulimit -Hn)")
-    })
-}
-
-/// The captures of a directory, sorted by name.
+/// The captures in a directory, sorted by name.
 pub fn captures_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let cannot = || format!("cannot read {}", folder.display());
     let mut files = Vec::new();

@@ -1,4 +1,4 @@
-//! What is known of labels: their names, and what is remembered of each.
+//! Labels: the name that is shown for each, and a cache for what is known about them.
 
 use std::borrow::Cow;
 
@@ -7,29 +7,29 @@ use hrx_trace_reader::Trace;
 
 use crate::input::captures::Capture;
 
-/// Labels of which something is remembered: a power of two, and more than programs have.
+/// Places in the cache: a power of two, and more than programs have labels.
 const LABELS: usize = 1 << 16;
 
-/// Something that is known of labels. It is no more than a memory: whatever is not in it any more is found out again.
+/// A cache with a value for each label of each capture. A value that had to make room is computed again.
 #[derive(Debug)]
-pub struct OfLabels<T> {
-    /// Each label of each capture has one place, which it shares with others. Empty until there is something.
-    places: Vec<Option<Known<T>>>,
+pub struct LabelCache<T> {
+    /// Each label of each capture has one place, which it shares with others. Empty until the first value is put.
+    places: Vec<Option<CachedValue<T>>>,
 }
 
 #[derive(Debug)]
-struct Known<T> {
+struct CachedValue<T> {
     capture: u32,
     label_id: u32,
-    what: T,
+    value: T,
 }
 
-impl<T> OfLabels<T> {
+impl<T> LabelCache<T> {
     pub fn new() -> Self {
         Self { places: Vec::new() }
     }
 
-    /// The labels of one capture lie side by side, those of two captures anywhere.
+    /// The labels of one capture have neighbouring places; those of different captures are scattered.
     #[inline]
     fn place(capture: u32, label_id: u32) -> usize {
         let first = capture.wrapping_mul(0x9E37_79B1);
@@ -39,28 +39,28 @@ impl<T> OfLabels<T> {
     #[inline]
     pub fn get(&self, capture: &Capture, label_id: u32) -> Option<&T> {
         let capture = capture.index as u32;
-        let known = self.places.get(Self::place(capture, label_id))?.as_ref()?;
-        (known.capture == capture && known.label_id == label_id).then_some(&known.what)
+        let cached = self.places.get(Self::place(capture, label_id))?.as_ref()?;
+        (cached.capture == capture && cached.label_id == label_id).then_some(&cached.value)
     }
 
-    /// Gives what had to make room.
-    pub fn put(&mut self, capture: &Capture, label_id: u32, what: T) -> Option<T> {
+    /// Returns the value that had to make room.
+    pub fn put(&mut self, capture: &Capture, label_id: u32, value: T) -> Option<T> {
         if self.places.is_empty() {
             self.places.resize_with(LABELS, || None);
         }
         let capture = capture.index as u32;
-        let known = Known {
+        let cached = CachedValue {
             capture,
             label_id,
-            what,
+            value,
         };
-        let before = self.places[Self::place(capture, label_id)].replace(known);
-        before.map(|before| before.what)
+        let before = self.places[Self::place(capture, label_id)].replace(cached);
+        before.map(|before| before.value)
     }
 
     #[cfg(test)]
     pub fn all(&self) -> impl Iterator<Item = &T> {
-        self.places.iter().flatten().map(|known| &known.what)
+        self.places.iter().flatten().map(|cached| &cached.value)
     }
 
     pub fn clear(&mut self) {
@@ -68,7 +68,7 @@ impl<T> OfLabels<T> {
     }
 }
 
-/// What a region is called; never empty.
+/// The name of a region with that label; never empty.
 pub fn name_of(trace: &Trace, label_id: u32) -> Cow<'static, str> {
     match trace.name(label_id) {
         name if name.is_empty() => UNLABELLED.into(),

@@ -1,6 +1,6 @@
 //! Reading ahead: one thread reads and checks events while another renders and writes them, so that two cores share the work.
 //!
-//! Events travel in batches, of which there are [`BATCHES`], used again and again: memory is bounded, and neither side waits for the other at every event.
+//! Events travel in [`BATCHES`] batches that are reused: memory is bounded, and the threads do not have to meet at every event.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -8,16 +8,16 @@ use std::thread;
 
 use hrx_trace_reader::Event;
 
-use crate::input::captures::MergedEvents;
+use crate::input::merge::MergedEvents;
 
-/// Events of a batch: some hundred KiB, which stay in a core's cache.
+/// Events in a batch: a few hundred KiB, which stay in a core's cache.
 const BATCH_EVENTS: usize = 2_048;
 const BATCHES: usize = 4;
 
 type Batch = Vec<(usize, Event)>;
 
-/// Gives the events to `consume` as another thread reads them, and afterwards hands them back. If `consume` leaves some, at most
-/// `BATCHES` × `BATCH_EVENTS` of those are lost.
+/// Passes the events to `consume` while another thread reads them, and returns them afterwards. If `consume` does not take all, at most
+/// `BATCHES` × `BATCH_EVENTS` of the rest have been read and are dropped.
 pub fn read_ahead<'captures, R>(
     mut events: MergedEvents<'captures>,
     consume: impl FnOnce(Ahead) -> R,
@@ -52,30 +52,30 @@ pub fn read_ahead<'captures, R>(
     })
 }
 
-/// Events that another thread reads.
+/// The events that another thread reads.
 pub struct Ahead {
     left: Option<usize>,
     full: Receiver<Batch>,
     give_back: Sender<Batch>,
     batch: Batch,
-    /// The next one of the batch.
+    /// The index of the next event in the batch.
     next: usize,
 }
 
 impl Ahead {
-    /// Changes the batch for a full one; whether there is one.
+    /// Exchanges the batch for a full one; false if there is none.
     #[cold]
-    fn turn(&mut self) -> bool {
+    fn next_batch(&mut self) -> bool {
         let Ok(full) = self.full.recv() else {
             return false;
         };
         let mut read = std::mem::replace(&mut self.batch, full);
         self.next = 0;
         self.left = self.left.map(|left| left.saturating_sub(self.batch.len()));
-        // The very first one is none of those that travel.
+        // The first batch is empty and not one of those that travel.
         if read.capacity() > 0 {
             read.clear();
-            // The reader has gone when there is nothing left to read.
+            // The reader is gone once there is nothing left to read.
             let _ = self.give_back.send(read);
         }
         true
@@ -92,7 +92,7 @@ impl Iterator for Ahead {
                 self.next += 1;
                 return Some(*event);
             }
-            if !self.turn() {
+            if !self.next_batch() {
                 return None;
             }
         }
@@ -117,18 +117,22 @@ mod tests {
         Captures::of_bytes([made.bytes()])
     }
 
+    fn merged(captures: &Captures) -> MergedEvents<'_> {
+        MergedEvents::new(captures.iter().as_slice(), 0)
+    }
+
     #[test]
     fn every_event_in_its_order() {
         let captures = captures();
-        let (read, events) = read_ahead(captures.events(0), |ahead| ahead.collect::<Vec<_>>());
-        assert!(read.into_iter().eq(captures.events(0)));
+        let (read, events) = read_ahead(merged(&captures), |ahead| ahead.collect::<Vec<_>>());
+        assert!(read.into_iter().eq(merged(&captures)));
         assert_eq!(events.finish()[0].account.recovered, 50_000);
     }
 
     #[test]
-    fn whoever_stops_early_does_not_hang_the_reader() {
+    fn stopping_early_does_not_hang_the_reader() {
         let captures = captures();
-        let (read, events) = read_ahead(captures.events(0), |ahead| ahead.take(10).count());
+        let (read, events) = read_ahead(merged(&captures), |ahead| ahead.take(10).count());
         assert_eq!(read, 10);
         assert_eq!(events.finish()[0].account.recovered, 50_000);
     }

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// How long work goes unremarked.
+/// Work shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Events between two looks at the clock.
 const STRIDE: u64 = 1 << 16;
 
-/// Hands through an iterator's items and shows how far it is.
-pub struct Watched<Items> {
+/// Passes an iterator's items on and shows its progress.
+pub struct WithProgress<Items> {
     items: Items,
     seen: u64,
     began: Instant,
@@ -19,8 +19,8 @@ pub struct Watched<Items> {
     bar: Option<ProgressBar>,
 }
 
-impl<Items: Iterator> Watched<Items> {
-    /// `began`: when the work did, of which this may be a part. `quiet`: no bar whatever happens.
+impl<Items: Iterator> WithProgress<Items> {
+    /// `began` is the start of the work, of which this may be a part; `quiet` suppresses the bar.
     pub fn new(items: Items, began: Instant, quiet: bool) -> Self {
         Self {
             items,
@@ -32,7 +32,7 @@ impl<Items: Iterator> Watched<Items> {
     }
 
     #[cold]
-    fn look(&mut self) {
+    fn update(&mut self) {
         if self.bar.is_none() && self.began.elapsed() >= PATIENCE {
             let left = self.items.size_hint().1.unwrap_or_default() as u64;
             let bar = ProgressBar::new(self.seen + left);
@@ -48,20 +48,20 @@ impl<Items: Iterator> Watched<Items> {
     }
 }
 
-impl<Items: Iterator> Iterator for Watched<Items> {
+impl<Items: Iterator> Iterator for WithProgress<Items> {
     type Item = Items::Item;
 
     #[inline]
     fn next(&mut self) -> Option<Items::Item> {
         self.seen += 1;
         if self.wanted && self.seen.is_multiple_of(STRIDE) {
-            self.look();
+            self.update();
         }
         self.items.next()
     }
 }
 
-impl<Items> Drop for Watched<Items> {
+impl<Items> Drop for WithProgress<Items> {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

@@ -1,4 +1,4 @@
-//! Tables of at most 100 columns: each column as wide as its widest cell, one of them cut where there is no room.
+//! Tables no wider than a line: each column is as wide as its widest cell, and one of them is shortened if there is no room.
 
 use std::fmt::Write as _;
 
@@ -6,33 +6,31 @@ use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
 use crate::text::printable::printable;
-use crate::text::wrap::cut;
+use crate::text::wrap::{LINE_COLUMNS_MAX, cut};
 
-/// No line is wider.
-pub const COLUMNS: usize = 100;
 /// Between two columns.
 const SPACE: &str = "  ";
-/// The column that is cut keeps so much.
-const CUT_MIN: usize = 10;
+/// The column that is shortened keeps at least this width.
+const CUT_COLUMNS_MIN: usize = 10;
 
-/// Where a cell's text stands.
+/// The side on which a cell's text is aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     Left,
     Right,
 }
 
-/// A table in the making.
+/// A table being built.
 #[derive(Debug)]
 pub struct Table {
     aligns: Vec<Align>,
-    /// The column that is cut.
+    /// The index of the column that is shortened.
     cut: usize,
     rows: Vec<(Style, Vec<String>)>,
 }
 
 impl Table {
-    /// `cut`: the column that is cut where there is no room.
+    /// `cut` is the index of the column to shorten if there is no room. Empty headings make no row.
     pub fn new<const N: usize>(headings: [(&str, Align); N], cut: usize) -> Self {
         let mut table = Self {
             aligns: headings.iter().map(|(_, align)| *align).collect(),
@@ -48,12 +46,13 @@ impl Table {
         table
     }
 
+    /// Adds a row. Its cells are made printable.
     pub fn row<const N: usize>(&mut self, style: Style, cells: [String; N]) {
         self.rows
             .push((style, cells.map(|cell| printable(&cell)).into()));
     }
 
-    /// The lines.
+    /// The table as lines.
     pub fn text(&self) -> String {
         let mut widths: Vec<usize> = (0..self.aligns.len())
             .map(|column| {
@@ -63,9 +62,11 @@ impl Table {
             .collect();
         let spaces = SPACE.len() * widths.iter().filter(|width| **width > 0).count();
         let total = widths.iter().sum::<usize>() + spaces.saturating_sub(SPACE.len());
-        let over = total.saturating_sub(COLUMNS);
+        let over = total.saturating_sub(LINE_COLUMNS_MAX);
         let cut_width = &mut widths[self.cut];
-        *cut_width = cut_width.saturating_sub(over).max(CUT_MIN.min(*cut_width));
+        *cut_width = cut_width
+            .saturating_sub(over)
+            .max(CUT_COLUMNS_MIN.min(*cut_width));
 
         let mut text = String::new();
         for (style, cells) in &self.rows {
@@ -78,14 +79,14 @@ impl Table {
                     line.push_str(SPACE);
                 }
                 let cell = cut(cell, *width);
-                // Not the formatter's: it counts characters, not columns.
+                // The formatter's padding counts characters, not columns.
                 let padding = " ".repeat(width.saturating_sub(cell.width()));
                 match align {
                     Align::Left => line.extend([cell.as_str(), &padding]),
                     Align::Right => line.extend([&padding, cell.as_str()]),
                 }
             }
-            let line = cut(line.trim_end(), COLUMNS);
+            let line = cut(line.trim_end(), LINE_COLUMNS_MAX);
             let _ = writeln!(text, "{style}{line}{style:#}");
         }
         text
@@ -121,12 +122,18 @@ mod tests {
     fn one_column_is_cut() {
         let long = "g".repeat(200);
         let text = table(&[[&long, "x", "7"], ["b", "y", "8"]]);
-        assert!(text.lines().all(|line| line.width() <= COLUMNS), "{text}");
+        assert!(
+            text.lines().all(|line| line.width() <= LINE_COLUMNS_MAX),
+            "{text}"
+        );
         assert!(
             text.lines().nth(1).unwrap().ends_with("ggg…  x      7"),
             "{text}"
         );
         let text = table(&[[&long, &long, "7"]]);
-        assert!(text.lines().all(|line| line.width() <= COLUMNS), "{text}");
+        assert!(
+            text.lines().all(|line| line.width() <= LINE_COLUMNS_MAX),
+            "{text}"
+        );
     }
 }

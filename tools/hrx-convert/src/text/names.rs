@@ -1,4 +1,4 @@
-//! The names of regions, rendered once for each label.
+//! Names of regions, each rendered once for each label, and names of lanes.
 
 use std::borrow::Cow;
 
@@ -6,16 +6,16 @@ use hrx_trace_format::LANE_NAMES;
 use hrx_trace_reader::Label;
 
 use crate::input::captures::Capture;
-use crate::input::labels::{OfLabels, name_of};
+use crate::input::labels::{LabelCache, name_of};
 
-/// Memory for rendered names. Far more than a program's labels take; hostile ones are rendered anew now and then.
+/// Memory for rendered names: far more than the labels of a program take. Beyond it, all are dropped and rendered again.
 pub const NAMES_BYTES_MAX: usize = 8 << 20;
 
-/// The names as an output writes them.
+/// The names in the form in which an output writes them.
 pub struct Names {
-    /// Appends the output's form of a label's name.
+    /// Appends the name of a label in that form.
     render: fn(&Capture, u32, &mut Vec<u8>),
-    rendered: OfLabels<Box<[u8]>>,
+    rendered: LabelCache<Box<[u8]>>,
     rendered_bytes: usize,
 }
 
@@ -23,7 +23,7 @@ impl Names {
     pub fn new(render: fn(&Capture, u32, &mut Vec<u8>)) -> Self {
         Self {
             render,
-            rendered: OfLabels::new(),
+            rendered: LabelCache::new(),
             rendered_bytes: 0,
         }
     }
@@ -41,7 +41,7 @@ impl Names {
     fn render(&mut self, line: &mut Vec<u8>, capture: &Capture, label_id: u32) {
         let begin = line.len();
         (self.render)(capture, label_id, line);
-        // One that is being written may be readable the next time.
+        // A label that is still being written may be complete the next time.
         if capture.trace.label(label_id) == Label::Unreadable {
             return;
         }
@@ -61,12 +61,7 @@ impl Names {
     }
 }
 
-/// A name as it is.
-pub fn plain(capture: &Capture, label_id: u32, line: &mut Vec<u8>) {
-    line.extend_from_slice(name_of(&capture.trace, label_id).as_bytes());
-}
-
-/// What a lane is called.
+/// The name of a lane.
 pub fn lane_name(lane: u32) -> String {
     match LANE_NAMES.get(lane as usize) {
         Some(name) => (*name).to_owned(),
@@ -74,7 +69,7 @@ pub fn lane_name(lane: u32) -> String {
     }
 }
 
-/// The same, as viewers are given it: Perfetto ends a name at its first NUL.
+/// The name of a label for viewers, with ␀ for NUL: Perfetto ends a name at its first NUL.
 pub fn shown(capture: &Capture, label_id: u32) -> Cow<'static, str> {
     match name_of(&capture.trace, label_id) {
         name if name.contains('\0') => name.replace('\0', "\u{2400}").into(),
@@ -88,7 +83,12 @@ mod tests {
     use crate::input::captures::Captures;
     use hrx_trace_tests::capture::Capture as Made;
 
-    /// So many labels of so many captures that they have to make room for each other.
+    /// Appends the name unchanged.
+    fn plain(capture: &Capture, label_id: u32, line: &mut Vec<u8>) {
+        line.extend_from_slice(name_of(&capture.trace, label_id).as_bytes());
+    }
+
+    /// There are more labels than places in the cache, so they have to make room for each other.
     #[test]
     fn every_label_has_its_own_name() {
         let mut made = Made::new(1);

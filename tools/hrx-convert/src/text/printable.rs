@@ -1,6 +1,6 @@
 //! Text that is safe to print.
 
-/// Text that does to a terminal nothing but appear on it: no control characters, no reordering.
+/// Escapes whatever would do more to a terminal than appear on it: control characters, and those that reorder text.
 pub fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for char in text.chars() {

@@ -1,8 +1,11 @@
-//! Text that fits its columns.
+//! Fitting text to a width, counted in columns of a terminal.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The beginning of the text that fits, with a sign if there is more.
+/// The width of a line of text for people.
+pub const LINE_COLUMNS_MAX: usize = 100;
+
+/// The beginning of the text that fits, with an ellipsis if there is more. `columns` is at least 1.
 pub fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
@@ -17,7 +20,7 @@ pub fn cut(text: &str, columns: usize) -> String {
     kept.chain(['…']).collect()
 }
 
-/// Lines of at most that width, broken at spaces, and inside words where there is no other way.
+/// Breaks text into lines of at most that width: at spaces, and inside words that are wider than a line.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut width = 0;

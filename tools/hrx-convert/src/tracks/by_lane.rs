@@ -1,21 +1,21 @@
-//! Something for each lane, found at once for the lanes that programs use: nearly all lanes have small numbers, and every event asks.
+//! A map by lane, with a fast path for the lanes that programs use: nearly all of them have small numbers, and every event looks one up.
 
 use std::collections::BTreeMap;
 
-/// Lanes with a place of their own.
-const SMALL: usize = 64;
+/// Lanes below this are found by index.
+const INDEXED_LANES: usize = 64;
 
-/// What there is of each lane.
+/// An item for each lane that has one.
 pub struct ByLane<Item> {
     /// By lane.
-    small: Vec<Option<Item>>,
+    indexed: Vec<Option<Item>>,
     others: BTreeMap<u32, Item>,
 }
 
 impl<Item> Default for ByLane<Item> {
     fn default() -> Self {
         Self {
-            small: Vec::new(),
+            indexed: Vec::new(),
             others: BTreeMap::new(),
         }
     }
@@ -24,7 +24,7 @@ impl<Item> Default for ByLane<Item> {
 impl<Item> ByLane<Item> {
     #[inline]
     pub fn get_mut(&mut self, lane: u32) -> Option<&mut Item> {
-        match self.small.get_mut(lane as usize) {
+        match self.indexed.get_mut(lane as usize) {
             Some(item) => item.as_mut(),
             None => self.others.get_mut(&lane),
         }
@@ -33,19 +33,19 @@ impl<Item> ByLane<Item> {
     #[inline]
     pub fn get_or_insert_with(&mut self, lane: u32, new: impl FnOnce() -> Item) -> &mut Item {
         let index = lane as usize;
-        if index >= SMALL {
+        if index >= INDEXED_LANES {
             return self.others.entry(lane).or_insert_with(new);
         }
-        if index >= self.small.len() {
-            self.small.resize_with(index + 1, || None);
+        if index >= self.indexed.len() {
+            self.indexed.resize_with(index + 1, || None);
         }
-        self.small[index].get_or_insert_with(new)
+        self.indexed[index].get_or_insert_with(new)
     }
 
-    /// In the order of the lanes.
+    /// The items, in the order of their lanes.
     pub fn into_iter(self) -> impl Iterator<Item = (u32, Item)> {
-        let small = (0..).zip(self.small);
-        small
+        let indexed = (0..).zip(self.indexed);
+        indexed
             .filter_map(|(lane, item)| Some((lane, item?)))
             .chain(self.others)
     }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_lane_has_its_own() {
+    fn each_lane_has_its_own_item() {
         let mut counts = ByLane::default();
         for lane in [70, 3, u32::MAX, 0, 63, 64, 3, 70] {
             *counts.get_or_insert_with(lane, || 0) += 1;

@@ -1,34 +1,34 @@
 //! How fast each lane copied: bytes per second over time, for counters in viewers.
 //!
-//! A region's bytes are spread evenly over its duration. Time is cut into at most [`BINS`] bins per lane, fewer where many captures share
-//! [`BINS_OF_CAPTURES`], whose width doubles whenever a region ends
-//! behind the last one: so the memory is bounded, an event costs the same however long it is, and no event is left out whatever order they come in.
-//! What is shown is each bin's mean. Lanes beyond the first [`LANES_MAX`] that copy have no counter.
+//! A region's bytes are spread evenly over its duration. Time is divided into at most [`BINS`] bins per lane, or fewer if many captures share
+//! [`BINS_OF_CAPTURES`]. The width of the bins doubles whenever a region does not fit into them. So memory is bounded, an event costs the same
+//! however long it is, and every event counts, in whatever order they come.
+//! A sample is the mean of a bin. Only the first [`COUNTERS_MAX`] lanes that copy have a counter.
 
 use std::mem;
 
 use crate::tracks::by_lane::ByLane;
 
-/// Of a lane, at most. A screen has about as many columns.
+/// Bins of a lane, at most: about as many as a screen has columns.
 const BINS: usize = 2_048;
-/// Of all captures together, for each lane that they copy on.
+/// Bins of a lane in all captures together.
 const BINS_OF_CAPTURES: usize = 1 << 15;
-/// Of a lane, whatever the number of captures.
+/// Bins that a lane gets however many captures there are.
 const BINS_MIN: usize = 64;
 /// The narrowest bin: 2^10 ns.
 const SHIFT_MIN: u32 = 10;
 /// Lanes that have a counter.
-const LANES_MAX: usize = 64;
+const COUNTERS_MAX: usize = 64;
 
 /// The copy rates of the lanes of one capture.
 pub struct CopyRates {
     lanes: ByLane<Bins>,
-    /// How many copied.
+    /// The number of lanes.
     copying: usize,
     bins_max: usize,
 }
 
-/// From a moment on, a lane's rate.
+/// A lane's rate from a moment onwards.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     pub at_ns: u64,
@@ -36,7 +36,7 @@ pub struct Sample {
 }
 
 impl CopyRates {
-    /// Of one capture among so many.
+    /// The rates of one of `captures` captures.
     pub fn new(captures: usize) -> Self {
         let share = BINS_OF_CAPTURES / captures.max(1);
         Self {
@@ -46,13 +46,13 @@ impl CopyRates {
         }
     }
 
-    /// Takes a completed region into account.
+    /// Adds a completed region.
     #[inline]
     pub fn add(&mut self, lane: u32, start_ns: u64, end_ns: u64, copied_bytes: u64) {
         if copied_bytes > 0 {
             match self.lanes.get_mut(lane) {
                 Some(bins) => bins.add(start_ns, end_ns, copied_bytes as f64),
-                None if self.copying < LANES_MAX => {
+                None if self.copying < COUNTERS_MAX => {
                     self.copying += 1;
                     let new = || Bins::new(self.bins_max);
                     let bins = self.lanes.get_or_insert_with(lane, new);
@@ -63,7 +63,7 @@ impl CopyRates {
         }
     }
 
-    /// Lane by lane, the moments at which its rate changes; the last is 0. Gives them away.
+    /// Takes the rates out: lane by lane, the moments at which the rate changes. The last sample of a lane is 0.
     pub fn samples(&mut self) -> impl Iterator<Item = (u32, Vec<Sample>)> + use<> {
         let samples = |(lane, bins): (u32, Bins)| (lane, bins.samples());
         self.copying = 0;
@@ -71,15 +71,15 @@ impl CopyRates {
     }
 }
 
-/// The bytes of one lane, by bins of 2^`shift` nanoseconds.
+/// The bytes of one lane, in bins of 2^`shift` nanoseconds.
 struct Bins {
     max: usize,
     shift: u32,
-    /// The first bin's number, counted from zero time at the present width.
+    /// The number of the first bin, counted from time 0 in the current width.
     first: u64,
-    /// Bytes that lie in this bin.
+    /// Bytes copied in each bin by regions that begin or end in it.
     bytes: Vec<f64>,
-    /// By how much the bytes in each whole bin change from this bin on, through regions that go on beyond it.
+    /// How much more each bin has than the one before it, from regions that cover whole bins.
     steps: Vec<f64>,
 }
 
@@ -114,7 +114,7 @@ impl Bins {
         self.steps[last] -= whole;
     }
 
-    /// Widens the bins until they reach over both moments.
+    /// Widens the bins until they include both moments.
     fn make_room(&mut self, start_ns: u64, last_ns: u64) {
         if self.bytes.is_empty() {
             self.first = start_ns >> self.shift;
@@ -138,7 +138,7 @@ impl Bins {
         }
     }
 
-    /// Doubles the width.
+    /// Doubles the width of the bins.
     fn widen(&mut self) {
         let totals = self.totals();
         let odd = (self.first & 1) as usize;
@@ -152,7 +152,7 @@ impl Bins {
         self.shift += 1;
     }
 
-    /// The bytes of every bin.
+    /// The bytes copied in each bin.
     fn totals(&self) -> Vec<f64> {
         let mut whole = 0.0;
         let total = |(bytes, step): (&f64, &f64)| {
@@ -166,7 +166,7 @@ impl Bins {
         let mut samples: Vec<Sample> = Vec::new();
         for (bin, total) in (self.first..).zip(self.totals().into_iter().chain([0.0])) {
             let at_ns = u64::try_from(u128::from(bin) << self.shift).unwrap_or(u64::MAX);
-            // Bytes per nanosecond; whatever is below a byte a second is the rounding of sums.
+            // In bytes per nanosecond. Less than a byte per second is rounding error of the sums.
             let rate = total / (1u64 << self.shift) as f64;
             let gigabytes_per_second = (rate * 1e9).round().max(0.0) / 1e9;
             let last = samples.last().map(|last| last.gigabytes_per_second);
@@ -194,7 +194,7 @@ mod tests {
         bins
     }
 
-    /// The naive way: each region's share of each bin.
+    /// The naive computation: each region's share of each bin.
     fn naively(bins: &Bins, regions: &[(u64, u64, u64)]) -> Vec<f64> {
         let share = |from: u64, to: u64| {
             let of = |&(start, duration, bytes): &(u64, u64, u64)| match duration {
@@ -253,7 +253,7 @@ mod tests {
             rates.add(lane, 0, u64::MAX, 1);
         }
         let samples: Vec<_> = rates.samples().collect();
-        assert_eq!(samples.len(), LANES_MAX);
+        assert_eq!(samples.len(), COUNTERS_MAX);
         assert!(samples.iter().all(|(_, samples)| samples.len() <= BINS + 1));
         assert_eq!(CopyRates::new(16).bins_max, BINS);
         assert_eq!(CopyRates::new(500).bins_max, 65);

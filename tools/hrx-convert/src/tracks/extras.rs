@@ -1,4 +1,4 @@
-//! What the outputs for viewers show beside the regions. Each can be switched off.
+//! What the outputs for viewers show besides the regions. Each extra can be switched off.
 
 use clap::Args;
 
@@ -14,11 +14,11 @@ pub struct Extras {
     #[arg(long)]
     pub no_flows: bool,
 
-    /// Without marks where the capture begins, what it lost and how it ended
+    /// Without the marks that say where the capture begins, what it lost and how it ended
     #[arg(long)]
     pub no_marks: bool,
 
-    /// Without a colour of their own for failed regions
+    /// Without a separate colour for failed regions
     #[arg(long)]
     pub no_colors: bool,
 }

@@ -1,36 +1,37 @@
-//! Which region comes after which of the same correlation id, for arrows in viewers.
+//! Which region follows which under the same correlation id, for arrows in viewers.
 //!
-//! Regions of one id form a chain in the order of completion, as long as each begins no earlier than the one before; one that began earlier
-//! starts a chain of its own, since an arrow cannot go back in time. A chain's number is never used again. Memory is fixed: the latest
-//! [`WAYS`] ids of each of [`SETS`] sets are remembered, which is all of them where fewer than some ten thousand are under way. One that was forgotten
-//! starts a new chain, which costs an arrow and never draws a wrong one.
+//! Regions of one id form a chain in the order of completion, as long as each begins no earlier than the one before. A region that began earlier
+//! starts a new chain, because an arrow cannot go back in time. No two chains have the same number. Memory is fixed: the latest [`WAYS`] ids in each of
+//! [`SETS`] sets are remembered, which is nearly all of them while fewer than some ten thousand are in progress. A forgotten id starts a new chain:
+//! one arrow is missing, and none is wrong.
 
 use crate::input::captures::Capture;
+use crate::tracks::mix::mixed;
 
 /// A power of two.
 const SETS: usize = 1 << 13;
 const WAYS: usize = 4;
 
-/// A place in a chain.
+/// A region's place in a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
     /// The chain's number, from 1.
     pub chain: u64,
-    /// The region before it.
-    pub before: Option<Region>,
+    /// The end that an arrow comes from, if one does.
+    pub before: Option<FlowEnd>,
 }
 
-/// A region, as an arrow finds it.
+/// An end of an arrow: the beginning of a region.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Region {
+pub struct FlowEnd {
     pub start_ns: u64,
-    /// The track's thread id, where the output knows tracks by it.
+    /// The thread id of the region's track, for outputs that identify tracks by it.
     pub tid: u32,
-    /// Whether it has no duration.
+    /// Whether the region has no duration.
     pub is_point: bool,
 }
 
-/// Half a cache line, so that a set takes two.
+/// Half a cache line, so that a set takes two lines.
 #[derive(Clone, Copy, Default)]
 struct Chain {
     correlation_id: u64,
@@ -43,8 +44,8 @@ struct Chain {
 }
 
 impl Chain {
-    fn last(&self) -> Region {
-        Region {
+    fn last(&self) -> FlowEnd {
+        FlowEnd {
             start_ns: self.start_ns,
             tid: self.tid,
             is_point: self.capture_and_point & 1 != 0,
@@ -52,12 +53,12 @@ impl Chain {
     }
 }
 
-/// The latest first.
+/// The chains of a set, the latest first.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
 struct Set([Chain; WAYS]);
 
-/// The chains under way.
+/// The chains in progress.
 pub struct Flows {
     sets: Vec<Set>,
     chains: u64,
@@ -71,9 +72,9 @@ impl Flows {
         }
     }
 
-    /// The region's place; None: it has no correlation id.
+    /// The place of a region in a chain; None: it has no correlation id.
     #[inline]
-    pub fn link(&mut self, capture: &Capture, correlation_id: u64, region: Region) -> Option<Link> {
+    pub fn link(&mut self, capture: &Capture, correlation_id: u64, end: FlowEnd) -> Option<Link> {
         if correlation_id == 0 {
             return None;
         }
@@ -84,22 +85,22 @@ impl Flows {
         };
         let known = set.iter().position(is_known);
         let way = known.unwrap_or(WAYS - 1);
-        // Most continue the latest chain of their set, which stays where it is.
+        // Most regions continue the latest chain of their set, which is first already.
         if way > 0 {
             set[..=way].rotate_right(1);
         }
         let latest = &mut set[0];
         let before = known
             .map(|_| latest.last())
-            .filter(|before| before.start_ns <= region.start_ns);
+            .filter(|before| before.start_ns <= end.start_ns);
         if before.is_none() {
             self.chains += 1;
             latest.chain = self.chains;
         }
         latest.correlation_id = correlation_id;
-        latest.start_ns = region.start_ns;
-        latest.tid = region.tid;
-        latest.capture_and_point = capture << 1 | u32::from(region.is_point);
+        latest.start_ns = end.start_ns;
+        latest.tid = end.tid;
+        latest.capture_and_point = capture << 1 | u32::from(end.is_point);
         Some(Link {
             chain: latest.chain,
             before,
@@ -107,18 +108,11 @@ impl Flows {
     }
 }
 
-/// Ids that follow each other, as most do, have sets that follow each other: the next one is in the cache, or on its way. Others are scattered.
+/// Consecutive ids, as most are, get consecutive sets, so the next set is in the cache or being fetched. Other ids are scattered.
 fn set_of(correlation_id: u64, capture: u32) -> usize {
     const NEIGHBOURS: u64 = 16;
     let block = mixed((correlation_id / NEIGHBOURS) ^ (u64::from(capture) << 48));
     block.wrapping_add(correlation_id % NEIGHBOURS) as usize % SETS
-}
-
-/// SplitMix64's finalizer: a bijection that scatters.
-pub fn mixed(number: u64) -> u64 {
-    let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    number ^ number >> 31
 }
 
 #[cfg(test)]
@@ -133,11 +127,11 @@ mod tests {
     ) -> Vec<(u64, bool)> {
         let mut flows = Flows::new();
         let link = |(index, id, start_ns): (usize, u64, u64)| {
-            let region = Region {
+            let end = FlowEnd {
                 start_ns,
-                ..Region::default()
+                ..FlowEnd::default()
             };
-            flows.link(&captures[index], id, region)
+            flows.link(&captures[index], id, end)
         };
         let links = regions.into_iter().filter_map(link);
         links
@@ -150,7 +144,7 @@ mod tests {
         let captures = Captures::of_bytes([Made::new(1).bytes(), Made::new(1).bytes()]);
         let links = links(
             &captures,
-            // No id; two of one id; another id; the same of another capture; back in time; equal.
+            // No id; two regions of one id; another id; the first id in another capture; back in time; an equal beginning.
             [
                 (0, 0, 1),
                 (0, 7, 1),

@@ -1,17 +1,17 @@
-//! What is said of a capture on its timeline: where its events begin, what is missing, how it ended.
+//! Marks on a capture's timeline: where its events begin, what is missing, how it ended.
 
 use serde_json::{Value, json};
 
-use crate::figures::facts::Exact;
-use crate::input::captures::{Alignment, Capture, Captures};
-use crate::input::conversion::Outcome;
+use crate::figures::exact::Exact;
+use crate::input::alignment::Alignment;
+use crate::input::captures::{Capture, Captures};
+use crate::input::outcome::Outcome;
 use crate::text::words::{ending_text, left_out_text, losses_text};
 
-/// The category of marks: what is said of the capture, not a region of it.
-pub const CATEGORY: &str = "hrx.capture.host-observed";
-/// The track they stand on.
+/// The name of the track that holds the marks.
 pub const TRACK: &str = "capture (host-observed)";
-/// At the last moment shown, on each track with a region that never completed.
+
+/// The mark at the last moment shown, on each track with a region that never completed.
 pub fn unfinished(outcome: &Outcome) -> &'static str {
     match outcome.until_ns {
         None => "unfinished at the last known moment (host-observed)",
@@ -19,15 +19,15 @@ pub fn unfinished(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// Something to be said of a moment.
+/// A note at a moment of the timeline.
 pub struct Mark {
     pub at_ns: u64,
     pub name: String,
-    /// An object.
+    /// A JSON object.
     pub args: Value,
 }
 
-/// The marks of a capture, in the order of what they say; not of time.
+/// The marks of a capture: its beginning, its losses, its end. The order is not that of time.
 pub fn of(captures: &Captures, capture: &Capture, outcome: &Outcome) -> Vec<Mark> {
     let report = &outcome.report;
     let last_ns = outcome.last_shown_ns();
@@ -73,7 +73,7 @@ pub fn of(captures: &Captures, capture: &Capture, outcome: &Outcome) -> Vec<Mark
     }
     let end = match outcome.until_ns {
         None => ending_text(report.ending),
-        Some(_) => "here the window ends, not the capture",
+        Some(_) => "the window ends here, before the capture does",
     };
     marks.push(Mark {
         at_ns: last_ns,

@@ -1,4 +1,4 @@
-//! Where viewers draw regions: lanes and their sub-lanes, thread ids, arrows, copy rates, marks of the capture.
+//! What viewers draw, and where: lanes and their sub-lanes, thread ids, arrows, copy rates, marks of the capture.
 //!
 //! May use `figures`, `text`, `input`, `output`.
 
@@ -8,5 +8,6 @@ pub mod extras;
 pub mod flows;
 pub mod lanes;
 pub mod marks;
+pub mod mix;
 pub mod names;
 pub mod tids;

@@ -1,8 +1,13 @@
-//! What tracks are called.
+//! The names of tracks, and the categories of what is drawn on them.
 
 use crate::text::names::lane_name;
 
-/// What a track of a lane is called.
+/// The category of regions.
+pub const REGION_CATEGORY: &str = "hrx.host-observed";
+/// The category of marks, which describe the capture, not one of its regions.
+pub const MARK_CATEGORY: &str = "hrx.capture.host-observed";
+
+/// The name of a lane's track.
 pub fn track_name(lane: u32, sub_lane: usize) -> String {
     match sub_lane {
         0 => lane_name(lane),
@@ -10,7 +15,7 @@ pub fn track_name(lane: u32, sub_lane: usize) -> String {
     }
 }
 
-/// What the counter of a lane is called, without the unit.
+/// The name of a lane's counter, without the unit.
 pub fn copy_rate_name(lane: u32) -> String {
     format!("{} copy rate (host-observed)", lane_name(lane))
 }

@@ -1,21 +1,21 @@
 //! Thread ids for the tracks of a viewer: unique, above 0, below 2^32, and in the order of the lanes.
 //!
-//! A lane's own track has lane + 1, for Perfetto folds a tid of 0 into the pid, and every tid from 2^32 on into 0. Perfetto also orders the
-//! tracks of a process by tid, whatever their sort index: so sub-lanes stand in blocks, a block for each lane. The lanes that are too high
-//! for this share what is left.
+//! A lane's first track gets lane + 1, because Perfetto turns a tid of 0 into the pid, and every tid from 2^32 on into 0. Perfetto also orders the
+//! tracks of a process by tid and ignores their sort index, so the sub-lanes of each lane get a block of tids. Lanes too high for a block share the
+//! tids that are left.
 
-/// The track of what is said of the capture itself: behind the lanes, before their sub-lanes.
+/// The track of the capture's marks: after the lanes' first tracks, before their sub-lanes.
 pub const CAPTURE_TID: u32 = 999_999_999;
 /// Where the blocks of sub-lanes begin.
 const BLOCKS_FROM: u32 = 1_000_000_000;
-/// Sub-lanes of a block: 1_001_000_002 is the third track of lane 1.
-const BLOCK: u32 = 1_000_000;
-/// Where the others begin.
+/// Tids of a block: 1_001_000_002 is the third track of lane 1.
+const BLOCK_TIDS: u32 = 1_000_000;
+/// Where the tids without a block begin.
 const OTHERS_FROM: u32 = 4_000_000_000;
 /// Lanes that have a block.
-const BLOCKS: u32 = (OTHERS_FROM - BLOCKS_FROM) / BLOCK;
+const BLOCKS: u32 = (OTHERS_FROM - BLOCKS_FROM) / BLOCK_TIDS;
 
-/// Gives out thread ids.
+/// Hands out thread ids.
 pub struct Tids {
     next_other: u32,
 }
@@ -27,11 +27,13 @@ impl Tids {
         }
     }
 
-    /// The tid of a track of a lane; the first is 0. To be asked once for each track.
+    /// The tid of a lane's track; the first `sub_lane` is 0. To be called once for each track, because some tids are handed out in sequence.
     pub fn of(&mut self, lane: u32, sub_lane: usize) -> u32 {
         match u32::try_from(sub_lane) {
             Ok(0) if lane < CAPTURE_TID - 1 => lane + 1,
-            Ok(sub_lane @ 1..BLOCK) if lane < BLOCKS => BLOCKS_FROM + lane * BLOCK + sub_lane,
+            Ok(sub_lane @ 1..BLOCK_TIDS) if lane < BLOCKS => {
+                BLOCKS_FROM + lane * BLOCK_TIDS + sub_lane
+            }
             _ => {
                 let tid = self.next_other;
                 self.next_other += 1;
@@ -56,7 +58,7 @@ mod tests {
         assert_eq!(tids.of(u32::MAX, 1), 4_000_000_001);
     }
 
-    /// At every border between two ways of numbering.
+    /// Tried around every border between two ways of numbering.
     #[test]
     fn never_the_same_twice() {
         let near = |border: u32| border.saturating_sub(3)..=border.saturating_add(3);
@@ -64,7 +66,7 @@ mod tests {
             .into_iter()
             .flat_map(near)
             .collect();
-        let sub_lanes: BTreeSet<u32> = near(0).chain(near(BLOCK)).collect();
+        let sub_lanes: BTreeSet<u32> = near(0).chain(near(BLOCK_TIDS)).collect();
         let mut tids = Tids::new();
         let mut given = BTreeSet::from([0, CAPTURE_TID]);
         for lane in lanes {

@@ -1,161 +1,193 @@
-//! Chrome's trace JSON, right in Perfetto, chrome://tracing and speedscope alike.
+//! Chrome's trace JSON, valid for Perfetto, chrome://tracing and speedscope alike.
 //!
-//! One object, streamed: a head with the label, an event a line, and behind them, where the losses are known, everything there is to say of the
-//! capture. What these viewers require, and what holds here for every input:
-//! - strictly valid JSON in raw UTF-8; names never empty; control characters escaped, but for NUL, which is shown as ␀ (Perfetto ends a name
-//!   there); no string of an event ends in a backslash (Perfetto takes the quote behind it for escaped); whatever exceeds 2^53 is a string;
-//! - times are microseconds since the capture's start with exactly three decimals, made of integers; `displayTimeUnit` is "ns". Perfetto
-//!   reads them to the nanosecond up to 2^43 µs, 101.8 days, except on the 52nd day (2^42 µs to 2^52 ns), where a quarter comes out a
-//!   nanosecond late; up to twice 2^43 µs they are within a nanosecond, and twice as far off with every further doubling;
-//! - pid is the writer's; tids are above 0 and below 2^32; two regions of one tid are apart or properly nested (see [`crate::tracks::lanes`]);
-//! - a region that never completed is a `B` without an `E`, written last, with a mark at the last moment known, so that it has a length
-//!   in chrome://tracing and speedscope too; the marks of the capture itself stand on a track of their own;
-//! - the label "host-observed" and the losses stand at the top level, in `metadata`, and on the timeline;
-//! - an arrow is an `s` and an `f` at the beginnings of its two regions, behind their own lines: viewers bind each to the innermost slice of its
-//!   moment, which on these tracks is the one that begins there. A region without a duration holds no moment, and has no arrow. (Members
-//!   of the slices themselves, `bind_id` and the like, have chrome://tracing complain of every region that an arrow enters and another leaves.);
-//! - `cname` is a colour that chrome://tracing knows, for it throws at any other.
+//! One object, streamed: a head with the label, one event a line, and after the events, where the losses are known, all facts about the
+//! captures. What these viewers require, and what therefore holds for every input:
+//! - The JSON is strictly valid, in raw UTF-8. Names are never empty. Control characters are escaped, except NUL, which is shown as ␀ (Perfetto
+//!   ends a name there). No string of an event ends in a backslash (Perfetto takes the quote after it for escaped). Integers above 2^53 are strings.
+//! - Times are microseconds since the capture's start, with exactly three decimals, made from integers. `displayTimeUnit` is "ns". Perfetto
+//!   reads them to the nanosecond up to 2^43 µs, 101.8 days, except on the 52nd day (2^42 µs to 2^52 ns), where a quarter of them come out a
+//!   nanosecond late. Up to twice 2^43 µs they are within a nanosecond, and the error doubles with every further doubling.
+//! - The pid is the writer's. Tids are above 0 and below 2^32. Two regions of one tid are apart or properly nested (see [`crate::tracks::lanes`]).
+//! - A region that never completed is a `B` without an `E`, written last, with a mark at the last known moment, so that it has a length
+//!   in chrome://tracing and speedscope too. The marks of the capture itself have a track of their own.
+//! - The label "host-observed" and the losses are at the top level, in `metadata`, and on the timeline.
 
+mod arrows;
+mod counters;
+mod document;
+mod instants;
+mod json;
+mod metadata;
 mod size;
+mod slices;
 
 use std::io::{self, Write};
 
-use hrx_trace_format::MEASUREMENT;
 use hrx_trace_reader::Event;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use self::size::Size;
-use crate::figures::facts::{Exact, Merged};
+use self::arrows::Arrows;
+use self::counters::push_counters;
+use self::document::JsonDocument;
+use self::instants::{MarkKind, push_mark};
+use self::json::push_name;
+use self::metadata::{DocumentForm, name_process, name_track, sort_index};
+use self::slices::Slices;
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{Followed, Outcome, Writer};
-use crate::text::names::{Names, shown};
+use crate::input::format::{FollowedFormat, Format};
+use crate::input::outcome::Outcome;
+use crate::text::names::Names;
 use crate::tracks::copy_rates::CopyRates;
 use crate::tracks::extras::Extras;
-use crate::tracks::flows::{Flows, Region};
-use crate::tracks::lanes::{Lanes, Place, SHOWN_NS_MAX, Times};
+use crate::tracks::flows::FlowEnd;
+use crate::tracks::lanes::{Lanes, Place, SHOWN_NS_MAX};
 use crate::tracks::marks;
-use crate::tracks::names::{copy_rate_name, track_name};
+use crate::tracks::names::track_name;
 use crate::tracks::tids::CAPTURE_TID;
 
-/// Written out once so many bytes have gathered.
-const CHUNK_BYTES: usize = 256 << 10;
-/// Tracks of a lane that have a sort index of their own. chrome://tracing goes by it; Perfetto by the tid.
-const SORTED_SUB_LANES: u64 = 1 << 10;
-
-/// A mark that is nothing else.
-const INSTANT: &str = r#""ph":"i","s":"t""#;
-/// A mark that also ends what speedscope shows of an unfinished region: at its track's last slice, and instants are none there.
-const LAST_SLICE: &str = r#""ph":"X","dur":0.000"#;
+/// The latest time that is exact in a viewer: 2^42 µs, 50.9 days. A viewer reads microseconds as a double, which is less than half a nanosecond off up
+/// to 2^43 µs. But it then computes nanoseconds as a double, which resolves only halves up to 2^52 ns: a time 0.3 off becomes 0.5 off, and is rounded up.
+const EXACT_NS_MAX: u64 = (1 << 42) * 1_000;
 
 /// Writes captures as one document of Chrome's trace JSON.
 pub struct Chrome<Sink> {
-    sink: Sink,
-    buffer: Vec<u8>,
+    document: JsonDocument<Sink>,
+    form: DocumentForm,
     names: Names,
-    flows: Flows,
-    /// The number of the last arrow.
-    arrows: u64,
-    events: u64,
-    size: Size,
+    arrows: Arrows,
     extras: Extras,
     /// By capture.
-    processes: Vec<Process>,
-    form: Form,
+    processes: Vec<ChromeProcess>,
 }
 
-/// What a document is as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    /// An object, with what is to be said of the captures beside the events.
-    Object,
-    /// The events alone: Perfetto opens it wherever it is cut. What is to be said stands on the timeline.
-    Array,
-}
-
-/// What one capture is to a viewer.
-struct Process {
+/// A capture, as a viewer sees it.
+struct ChromeProcess {
     lanes: Lanes,
     copy_rates: CopyRates,
-    /// Between an event's name and its tid.
-    behind_name: Vec<u8>,
+    /// The members between an event's name and its tid.
+    after_name: Vec<u8>,
     several_rings: bool,
 }
 
-impl Process {
-    fn new(capture: &Capture, count: usize) -> Self {
+impl ChromeProcess {
+    fn new(capture: &Capture, captures: usize) -> Self {
         Self {
-            lanes: Lanes::new(Times::Microseconds),
-            copy_rates: CopyRates::new(count),
-            behind_name: format!(r#"","pid":{},"tid":"#, capture.pid).into_bytes(),
+            lanes: Lanes::new(EXACT_NS_MAX),
+            copy_rates: CopyRates::new(captures),
+            after_name: format!(r#"","pid":{},"tid":"#, capture.pid).into_bytes(),
             several_rings: capture.trace.identity().ring_count > 1,
+        }
+    }
+
+    fn slices<'process>(
+        &'process self,
+        capture: &'process Capture,
+        extras: Extras,
+    ) -> Slices<'process> {
+        Slices {
+            capture,
+            after_name: &self.after_name,
+            several_rings: self.several_rings,
+            colours_failed: !extras.no_colors,
         }
     }
 }
 
 impl<Sink: Write> Chrome<Sink> {
-    /// A document that is read when it is whole.
+    /// A document that is read once it is complete.
     pub fn new(captures: &Captures, extras: Extras, sink: Sink) -> Self {
-        Self::of_form(Form::Object, captures, extras, sink)
+        Self::of_form(DocumentForm::Object, captures, extras, sink)
     }
 
-    /// A document that may be read before it is whole.
+    /// A document that may be read before it is complete.
     pub fn following(captures: &Captures, extras: Extras, sink: Sink) -> Self {
-        Self::of_form(Form::Array, captures, extras, sink)
+        Self::of_form(DocumentForm::Array, captures, extras, sink)
     }
 
-    /// Prepares the head.
-    fn of_form(form: Form, captures: &Captures, extras: Extras, sink: Sink) -> Self {
-        let mut chrome = Self {
-            sink,
-            buffer: Vec::with_capacity(CHUNK_BYTES + (64 << 10)),
-            names: Names::new(quoted),
-            flows: Flows::new(),
-            arrows: 0,
-            events: 0,
-            size: Size::default(),
+    fn of_form(form: DocumentForm, captures: &Captures, extras: Extras, sink: Sink) -> Self {
+        let mut document = JsonDocument::new(sink);
+        form.begin(&mut document);
+        for capture in captures.iter() {
+            name_process(&mut document, capture);
+            if !extras.no_marks {
+                name_track(&mut document, capture.pid, CAPTURE_TID, marks::TRACK, 0);
+            }
+        }
+        Self {
+            document,
+            form,
+            names: Names::new(push_name),
+            arrows: Arrows::new(),
             extras,
             processes: captures
                 .iter()
-                .map(|capture| Process::new(capture, captures.len()))
+                .map(|capture| ChromeProcess::new(capture, captures.len()))
                 .collect(),
-            form,
-        };
-        let head = match form {
-            Form::Object => {
-                format!(r#"{{"displayTimeUnit":"ns","measurement":"{MEASUREMENT}","traceEvents":["#)
-            }
-            Form::Array => "[".to_owned(),
-        };
-        chrome.buffer.extend_from_slice(head.as_bytes());
-        for capture in captures.iter() {
-            let pid = capture.pid;
-            let separator: &[u8] = if capture.index == 0 { b"\n" } else { b",\n" };
-            chrome.buffer.extend_from_slice(separator);
-            chrome.push_json(&json!({
-                "ph": "M", "name": "process_name", "pid": pid,
-                "args": {"name": format!("{} (host-observed)", capture.process_name())},
-            }));
-            chrome.push_line(&json!({
-                "ph": "M", "name": "process_sort_index", "pid": pid, "args": {"sort_index": capture.index},
-            }));
-            if !extras.no_marks {
-                chrome.name_track(pid, CAPTURE_TID, marks::TRACK, 0);
-            }
         }
-        chrome
+    }
+
+    #[inline]
+    fn place(&mut self, capture: &Capture, lane: u32, start_ns: u64, end_ns: Option<u64>) -> Place {
+        let lanes = &mut self.processes[capture.index].lanes;
+        let place = lanes.place(lane, start_ns, end_ns);
+        if place.is_new {
+            self.begin_track(capture, lane, place);
+        }
+        place
+    }
+
+    #[cold]
+    fn begin_track(&mut self, capture: &Capture, lane: u32, place: Place) {
+        let name = track_name(lane, place.sub_lane);
+        let index = sort_index(lane, place.sub_lane);
+        name_track(&mut self.document, capture.pid, place.tid, &name, index);
+    }
+
+    /// Begins the regions that were still running, and marks the last moment shown on each of their tracks.
+    fn open_regions(&mut self, capture: &Capture, outcome: &Outcome) {
+        // From the oldest to the newest.
+        let open = &outcome.report.open_regions;
+        // The newest is placed first, so that those that began before it can go around it. They are written oldest first, because
+        // chrome://tracing wants the beginnings of a track in order.
+        let mut places: Vec<Place> = open
+            .iter()
+            .rev()
+            .map(|region| {
+                let start_ns = region.start_ns.min(SHOWN_NS_MAX);
+                self.place(capture, region.lane, start_ns, None)
+            })
+            .collect();
+        places.reverse();
+        let chunk = &mut self.document.chunk;
+        let slices = self.processes[capture.index].slices(capture, self.extras);
+        for (region, place) in open.iter().zip(&places) {
+            let last_ns = outcome.report.last_ns;
+            slices.push_open(chunk, &mut self.names, region, place.tid, last_ns);
+        }
+        places.sort_by_key(|place| place.tid);
+        places.dedup_by_key(|place| place.tid);
+        for place in places {
+            push_mark(
+                chunk,
+                MarkKind::LastSlice,
+                (capture.pid, place.tid),
+                outcome.last_shown_ns(),
+                marks::unfinished(outcome),
+                &Value::Object(Default::default()),
+            );
+        }
     }
 }
 
-impl<Sink: Write> Writer for Chrome<Sink> {
+impl<Sink: Write> Format for Chrome<Sink> {
     fn expect(&mut self, events: u64) {
-        self.size.expect(events);
+        self.document.size.expect(events);
     }
 
     fn left_out(&mut self) {
-        self.size.left_out();
+        self.document.size.left_out();
     }
 
-    /// Writes a completed region.
     #[inline]
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
         let start_ns = event.start_ns.min(SHOWN_NS_MAX);
@@ -167,327 +199,57 @@ impl<Sink: Write> Writer for Chrome<Sink> {
             let rates = &mut process.copy_rates;
             rates.add(event.lane, start_ns, end_ns, event.copied_bytes);
         }
-        let line = &mut self.buffer;
-        line.extend_from_slice(b",\n{\"ph\":\"X\",\"cat\":\"hrx.host-observed\",\"name\":\"");
-        self.names.push(line, capture, event.label_id);
-        if event.failed {
-            line.extend_from_slice(b" [failed]");
-        }
-        line.extend_from_slice(&process.behind_name);
-        push_integer(line, u64::from(place.tid));
-        line.extend_from_slice(b",\"ts\":");
-        push_microseconds(line, start_ns);
-        line.extend_from_slice(b",\"dur\":");
-        push_microseconds(line, end_ns - start_ns);
-        if event.failed && !self.extras.no_colors {
-            line.extend_from_slice(b",\"cname\":\"terrible\"");
-        }
-        line.extend_from_slice(b",\"args\":{\"lane\":");
-        push_integer(line, u64::from(event.lane));
-        line.extend_from_slice(b",\"copied_bytes\":");
-        push_exact(line, event.copied_bytes);
-        line.extend_from_slice(match event.failed {
-            false => b",\"failed\":false",
-            true => b",\"failed\":true",
-        });
-        if event.failed || event.status != 0 {
-            line.extend_from_slice(b",\"status\":");
-            push_integer(line, u64::from(event.status));
-        }
-        if event.correlation_id != 0 {
-            line.extend_from_slice(b",\"correlation_id\":");
-            push_exact(line, event.correlation_id);
-        }
-        line.extend_from_slice(b",\"thread_id\":");
-        push_integer(line, u64::from(event.thread_id));
-        line.extend_from_slice(b",\"sequence\":");
-        push_exact(line, event.sequence);
-        if process.several_rings {
-            line.extend_from_slice(b",\"ring\":");
-            push_integer(line, u64::from(event.ring));
-        }
-        if event.saturated {
-            line.extend_from_slice(b",\"saturated\":true");
-        }
-        if end_ns - start_ns != event.duration_ns {
-            // The timeline ends before the region does; its own figures are here.
-            line.extend_from_slice(b",\"start_ns\":");
-            push_exact(line, event.start_ns);
-            line.extend_from_slice(b",\"duration_ns\":");
-            push_exact(line, event.duration_ns);
-        }
-        line.extend_from_slice(b"}}");
+        let chunk = &mut self.document.chunk;
+        let times_ns = (start_ns, end_ns);
+        process.slices(capture, self.extras).push(
+            chunk,
+            &mut self.names,
+            event,
+            place.tid,
+            times_ns,
+        );
         if !self.extras.no_flows {
-            let region = Region {
+            let to = FlowEnd {
                 start_ns,
                 tid: place.tid,
                 is_point: start_ns == end_ns,
             };
-            let link = self.flows.link(capture, event.correlation_id, region);
-            if let Some(before) = link.and_then(|link| link.before)
-                && !before.is_point
-                && !region.is_point
-            {
-                self.arrows += 1;
-                push_arrow(line, &process.behind_name, self.arrows, [before, region]);
-            }
+            let after_name = &process.after_name;
+            self.arrows
+                .push(chunk, after_name, capture, event.correlation_id, to);
         }
-        self.events += 1;
-        if self.buffer.len() >= CHUNK_BYTES {
-            self.write_out()?;
-        }
-        Ok(())
+        self.document.regions += 1;
+        self.document.write_out_if_full()
     }
 
-    /// Writes what was running, the marks, and everything there is to say of the captures.
+    /// Writes the regions still running, the marks, the counters and the facts about the captures.
     fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
         for (capture, outcome) in captures.iter().zip(outcomes) {
             self.open_regions(capture, outcome);
             if !self.extras.no_marks {
                 for mark in marks::of(captures, capture, outcome) {
-                    self.mark(
-                        INSTANT,
-                        capture.pid,
-                        CAPTURE_TID,
+                    push_mark(
+                        &mut self.document.chunk,
+                        MarkKind::Instant,
+                        (capture.pid, CAPTURE_TID),
                         mark.at_ns,
                         &mark.name,
                         &mark.args,
                     );
                 }
             }
-            self.counters(capture)?;
-            if self.buffer.len() >= CHUNK_BYTES {
-                self.write_out()?;
-            }
+            let samples = self.processes[capture.index].copy_rates.samples();
+            push_counters(&mut self.document, capture.pid, samples)?;
+            self.document.write_out_if_full()?;
         }
-        let merged = Merged::new(captures, outcomes);
-        if self.form == Form::Array {
-            let origin = captures.origin();
-            let last_ns = outcomes.iter().map(Outcome::last_shown_ns);
-            let mut facts = serde_json::to_value(&merged)?;
-            facts["measurement"] = MEASUREMENT.into();
-            let name = "metadata of the whole trace (host-observed)";
-            let last_ns = last_ns.max().unwrap_or_default();
-            self.mark(INSTANT, origin.pid, CAPTURE_TID, last_ns, name, &facts);
-            self.buffer.extend_from_slice(b"\n]\n");
-            return self.flush();
-        }
-        // The same members at the top level and inside `metadata`.
-        let facts = serde_json::to_string(&merged)?;
-        drop(merged);
-        let members = &facts.as_bytes()[1..facts.len() - 1];
-        let metadata = format!(r#","metadata":{{"measurement":"{MEASUREMENT}","#);
-        self.write_out()?;
-        for part in [b"\n],", members, metadata.as_bytes(), members, b"}}\n"] {
-            self.sink.write_all(part)?;
-        }
-        self.sink.flush()
+        self.form.end(&mut self.document, captures, outcomes)
     }
 }
 
-impl<Sink: Write> Followed for Chrome<Sink> {
+impl<Sink: Write> FollowedFormat for Chrome<Sink> {
     fn flush(&mut self) -> io::Result<()> {
-        self.write_out()?;
-        self.sink.flush()
+        self.document.flush()
     }
-}
-
-impl<Sink: Write> Chrome<Sink> {
-    fn open_regions(&mut self, capture: &Capture, outcome: &Outcome) {
-        // From the oldest to the newest.
-        let open = &outcome.report.open_regions;
-        // The newest is placed first, so that those that began before it can go around it. They are written oldest first, for within a
-        // track chrome://tracing wants beginnings in order.
-        let mut places: Vec<Place> = open
-            .iter()
-            .rev()
-            .map(|region| {
-                let start_ns = region.start_ns.min(SHOWN_NS_MAX);
-                self.place(capture, region.lane, start_ns, None)
-            })
-            .collect();
-        places.reverse();
-        for (region, place) in open.iter().zip(&places) {
-            let line = &mut self.buffer;
-            line.extend_from_slice(b",\n{\"ph\":\"B\",\"cat\":\"hrx.host-observed\",\"name\":\"");
-            self.names.push(line, capture, region.label_id);
-            line.extend_from_slice(b" [unfinished]");
-            line.extend_from_slice(&self.processes[capture.index].behind_name);
-            push_integer(line, u64::from(place.tid));
-            line.extend_from_slice(b",\"ts\":");
-            push_microseconds(line, region.start_ns.min(SHOWN_NS_MAX));
-            line.extend_from_slice(b",\"args\":");
-            let mut args = json!({
-                "lane": region.lane,
-                "copied_bytes": Exact(region.copied_bytes),
-                "unfinished": true,
-                "running_ns": Exact(outcome.report.last_ns.saturating_sub(region.start_ns)),
-                "thread_id": region.thread_id,
-            });
-            if region.correlation_id != 0 {
-                args["correlation_id"] = json!(Exact(region.correlation_id));
-            }
-            if region.saturated {
-                args["saturated"] = json!(true);
-            }
-            self.push_json(&args);
-            self.buffer.push(b'}');
-        }
-        places.sort_by_key(|place| place.tid);
-        places.dedup_by_key(|place| place.tid);
-        for place in places {
-            self.mark(
-                LAST_SLICE,
-                capture.pid,
-                place.tid,
-                outcome.last_shown_ns(),
-                marks::unfinished(outcome),
-                &json!({}),
-            );
-        }
-    }
-
-    /// How fast each lane copied.
-    fn counters(&mut self, capture: &Capture) -> io::Result<()> {
-        let samples = self.processes[capture.index].copy_rates.samples();
-        for (lane, samples) in samples {
-            let name = copy_rate_name(lane);
-            for sample in samples {
-                let mut at = Vec::new();
-                push_microseconds(&mut at, sample.at_ns.min(SHOWN_NS_MAX));
-                self.buffer.extend_from_slice(b",\n{\"ph\":\"C\",\"ts\":");
-                self.buffer.extend_from_slice(&at);
-                self.buffer.push(b',');
-                self.push_members(&json!({
-                    "name": name, "cat": "hrx.host-observed", "pid": capture.pid,
-                    "args": {"GB/s": sample.gigabytes_per_second},
-                }));
-            }
-            if self.buffer.len() >= CHUNK_BYTES {
-                self.write_out()?;
-            }
-        }
-        Ok(())
-    }
-
-    fn mark(&mut self, kind: &str, pid: u32, tid: u32, at_ns: u64, name: &str, args: &Value) {
-        self.buffer.extend_from_slice(b",\n{");
-        self.buffer.extend_from_slice(kind.as_bytes());
-        self.buffer.extend_from_slice(b",\"ts\":");
-        push_microseconds(&mut self.buffer, at_ns.min(SHOWN_NS_MAX));
-        self.buffer.push(b',');
-        self.push_members(
-            &json!({"name": name, "cat": marks::CATEGORY, "pid": pid, "tid": tid, "args": args}),
-        );
-    }
-
-    fn place(&mut self, capture: &Capture, lane: u32, start_ns: u64, end_ns: Option<u64>) -> Place {
-        let lanes = &mut self.processes[capture.index].lanes;
-        let place = lanes.place(lane, start_ns, end_ns);
-        if place.is_new {
-            let sub_lane = place.sub_lane as u64;
-            let sort_index =
-                (u64::from(lane) + 1) * SORTED_SUB_LANES + sub_lane.min(SORTED_SUB_LANES - 1);
-            self.name_track(
-                capture.pid,
-                place.tid,
-                &track_name(lane, place.sub_lane),
-                sort_index,
-            );
-        }
-        place
-    }
-
-    #[cold]
-    fn name_track(&mut self, pid: u32, tid: u32, name: &str, sort_index: u64) {
-        self.push_line(&json!({
-            "ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": name},
-        }));
-        self.push_line(&json!({
-            "ph": "M", "name": "thread_sort_index", "pid": pid, "tid": tid, "args": {"sort_index": sort_index},
-        }));
-    }
-
-    fn push_line(&mut self, event: &Value) {
-        self.buffer.extend_from_slice(b",\n");
-        self.push_json(event);
-    }
-
-    /// The rest of an object that has been begun.
-    fn push_members(&mut self, value: &Value) {
-        self.buffer
-            .extend_from_slice(&value.to_string().as_bytes()[1..]);
-    }
-
-    fn push_json(&mut self, value: &Value) {
-        self.buffer.extend_from_slice(value.to_string().as_bytes());
-    }
-
-    fn write_out(&mut self) -> io::Result<()> {
-        if let Some(warning) = self.size.add(self.buffer.len(), self.events) {
-            crate::output::console::say(&warning);
-        }
-        self.sink.write_all(&self.buffer)?;
-        self.buffer.clear();
-        Ok(())
-    }
-}
-
-/// A region's name as it stands between quotes, up to what the region itself adds.
-fn quoted(capture: &Capture, label_id: u32, line: &mut Vec<u8>) {
-    let name = shown(capture, label_id);
-    let quoted = Value::from(format!("{name} (host-observed)")).to_string();
-    line.extend_from_slice(&quoted.as_bytes()[1..quoted.len() - 1]);
-}
-
-/// An arrow between two regions of a process.
-#[inline]
-fn push_arrow(line: &mut Vec<u8>, pid: &[u8], id: u64, [from, to]: [Region; 2]) {
-    for (head, region) in [
-        (&b",\n{\"ph\":\"s\""[..], from),
-        (b",\n{\"ph\":\"f\",\"bp\":\"e\"", to),
-    ] {
-        line.extend_from_slice(head);
-        line.extend_from_slice(b",\"cat\":\"hrx.host-observed\",\"id\":");
-        push_integer(line, id);
-        line.extend_from_slice(b",\"name\":\"correlation");
-        line.extend_from_slice(pid);
-        push_integer(line, u64::from(region.tid));
-        line.extend_from_slice(b",\"ts\":");
-        push_microseconds(line, region.start_ns);
-        line.push(b'}');
-    }
-}
-
-/// A number that a double holds exactly, or a string.
-#[inline]
-fn push_exact(line: &mut Vec<u8>, value: u64) {
-    if value <= Exact::NUMBER_MAX {
-        push_integer(line, value);
-    } else {
-        line.push(b'"');
-        push_integer(line, value);
-        line.push(b'"');
-    }
-}
-
-#[inline]
-fn push_integer(line: &mut Vec<u8>, value: u64) {
-    line.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
-}
-
-/// Nanoseconds as microseconds with exactly three decimals.
-#[inline]
-fn push_microseconds(line: &mut Vec<u8>, ns: u64) {
-    let decimals = (ns % 1_000) as u16;
-    let digit = |value: u16| b'0' + (value % 10) as u8;
-    push_integer(line, ns / 1_000);
-    line.extend_from_slice(&[
-        b'.',
-        digit(decimals / 100),
-        digit(decimals / 10),
-        digit(decimals),
-    ]);
 }
 
 #[cfg(test)]
@@ -496,10 +258,13 @@ mod tests {
 
     use hrx_trace_format::{Geometry, OpenRecord, Record, UNLABELLED};
     use proptest::prelude::*;
+    use serde_json::{Value, json};
 
-    use super::{Chrome, *};
+    use super::document::CHUNK_BYTES;
+    use super::*;
     use crate::input::conversion::write_everything;
     use crate::text::names::NAMES_BYTES_MAX;
+    use crate::tracks::names::MARK_CATEGORY;
     use hrx_trace_reader::Trace;
     use hrx_trace_tests::capture::{Capture, region, running};
 
@@ -517,9 +282,7 @@ mod tests {
 
     fn of_phase<'a>(document: &'a Value, phase: &str) -> Vec<&'a Value> {
         let events = document["traceEvents"].as_array().expect("an array");
-        let regions = events
-            .iter()
-            .filter(|event| event["cat"] != marks::CATEGORY);
+        let regions = events.iter().filter(|event| event["cat"] != MARK_CATEGORY);
         regions.filter(|event| event["ph"] == phase).collect()
     }
 
@@ -527,12 +290,12 @@ mod tests {
         let events = document["traceEvents"].as_array().expect("an array");
         events
             .iter()
-            .filter(|event| event["cat"] == marks::CATEGORY)
+            .filter(|event| event["cat"] == MARK_CATEGORY)
             .collect()
     }
 
-    /// The plain writer: the completed regions of a document as values, field by field.
-    fn plainly(trace: &Trace) -> Vec<Value> {
+    /// The naive conversion: the completed regions of a document as values, field by field.
+    fn naively(trace: &Trace) -> Vec<Value> {
         let several_rings = trace.identity().ring_count > 1;
         let exact = |value: u64| match value > 1 << 53 {
             true => json!(value.to_string()),
@@ -542,7 +305,7 @@ mod tests {
             let text = format!("{}.{:03}", ns / 1_000, ns % 1_000);
             serde_json::from_str(&text).expect("a number")
         };
-        let mut lanes = Lanes::new(Times::Microseconds);
+        let mut lanes = Lanes::new(EXACT_NS_MAX);
         trace
             .events()
             .map(|event| {
@@ -631,12 +394,12 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn equals_the_plain_writer(
+        fn equals_the_naive_conversion(
             records in prop::collection::vec((0u32..3, any_record()), 0..60),
             label in any::<String>(),
             rings in 1u32..4,
         ) {
-            let mut capture = Capture::with(Geometry { ring_count: rings, ..Geometry::new(16) });
+            let mut capture = Capture::with(Geometry::new(16).ring_count(rings));
             for text in [label.as_str(), "gemm \"a\\b\" \u{1}\t\u{7f} é 🚀 \u{5d0}", ""] {
                 capture.label(text);
             }
@@ -645,15 +408,15 @@ mod tests {
             }
             let (captures, document) = convert(&capture);
             let document = parse(&document);
-            let plain = plainly(&captures[0].trace);
-            prop_assert_eq!(of_phase(&document, "X"), plain.iter().collect::<Vec<_>>());
+            let naive = naively(&captures[0].trace);
+            prop_assert_eq!(of_phase(&document, "X"), naive.iter().collect::<Vec<_>>());
         }
     }
 
     #[test]
     fn arrows_lead_to_what_completed_next_and_began_no_earlier() {
         let mut capture = Capture::new(16);
-        // A chain of three; one that began before; one without a duration; one of another id.
+        // A chain of three; a region that began earlier; one without a duration; one of another id.
         for (lane, start_ns, duration_ns, correlation_id) in [
             (0, 1_000, 500, 7),
             (1, 2_000, 500, 7),
@@ -679,28 +442,7 @@ mod tests {
         assert_eq!(ends("f"), [end(1, 2, 2.0), end(2, 3, 2.0)]);
     }
 
-    #[test]
-    fn microseconds_have_exactly_three_decimals() {
-        for ns in [
-            0,
-            1,
-            10,
-            999,
-            1_000,
-            1_001,
-            123_456_789,
-            (1 << 53) + 1,
-            SHOWN_NS_MAX,
-            u64::MAX,
-        ] {
-            let mut text = Vec::new();
-            push_microseconds(&mut text, ns);
-            let plain = format!("{}.{:03}", ns / 1_000, ns % 1_000);
-            assert_eq!(String::from_utf8_lossy(&text), plain);
-        }
-    }
-
-    /// The whole text of a small document: what a person sees who opens the file.
+    /// The whole text of a small document, as a person sees it who opens the file.
     #[test]
     fn the_document() {
         let mut capture = Capture::new(2).attributes("rank=3\nnote=a \"b\"\n");
@@ -770,7 +512,7 @@ mod tests {
         capture
             .record(region(2, 0, 100))
             .record(region(2, 150, 100));
-        // Around a completed region; begun inside one; around one another; two with one beginning.
+        // Around a completed region; begun inside one; around each other; two with the same beginning.
         for (slot, start_ns) in [120, 500, 200, 400, 300, 400].into_iter().enumerate() {
             capture.open(slot as u32, running(2, start_ns));
         }
@@ -797,7 +539,7 @@ mod tests {
                 (0.5, 3)
             ]
         );
-        // Each track of an unfinished region reaches to the last moment.
+        // Each track with an unfinished region extends to the last moment.
         let marks = marks_of(&document);
         let tids: Vec<_> = marks
             .iter()
@@ -829,11 +571,8 @@ mod tests {
     }
 
     #[test]
-    fn several_rings_say_from_when_on_all_are_complete() {
-        let mut capture = Capture::with(Geometry {
-            ring_count: 2,
-            ..Geometry::new(1)
-        });
+    fn a_mark_says_since_when_all_rings_are_complete() {
+        let mut capture = Capture::with(Geometry::new(1).ring_count(2));
         capture.record_in(0, region(0, 1_000, 500));
         capture.record_in(1, region(0, 2_000, 500));
         capture.record_in(1, region(0, 3_000, 500));
@@ -853,8 +592,7 @@ mod tests {
         );
     }
 
-    /// Memory: labels whose escaped names exceed the cache are escaped anew, and come out the same.
-    /// The bug: the counters of all captures were held until the last was made, hundreds of megabytes of many captures.
+    /// The bug: the counters of all captures were held until the last one was made: hundreds of megabytes for many captures.
     #[test]
     fn counters_are_written_out_as_they_are_made() {
         struct Widest(usize);
@@ -881,16 +619,14 @@ mod tests {
             &captures,
             Chrome::new(&captures, Extras::default(), &mut widest),
         );
-        // A lane's counter more.
+        // A chunk may be exceeded by one lane's counter.
         assert!(widest.0 < 3 * CHUNK_BYTES, "{}", widest.0);
     }
 
+    /// Labels whose escaped names exceed the cache are escaped again, with the same result.
     #[test]
     fn more_names_than_are_kept() {
-        let mut capture = Capture::with(Geometry {
-            label_bytes: 4 << 20,
-            ..Geometry::new(600)
-        });
+        let mut capture = Capture::with(Geometry::new(600).label_bytes(4 << 20));
         // 16 KiB each, six times that when escaped.
         let labels: Vec<u32> = (0..200)
             .map(|i| capture.label(&format!("{i}{}", "\u{1}".repeat(16_000))))

@@ -1,41 +1,41 @@
-//! Whether JSON becomes larger than viewers in a browser open: said once, as soon as it can be told.
+//! Whether the JSON becomes too large for viewers in a browser. The warning comes once, as soon as the size can be predicted.
 
 use indicatif::HumanCount;
 
-/// A string in V8 ends at 2^29 - 24 characters, and viewers in browsers take JSON as one.
+/// The longest string in V8 has 2^29 - 24 characters, and viewers in browsers hold the JSON in one string.
 const BROWSER_BYTES_MAX: u64 = (1 << 29) - 24;
-/// Near enough to say so.
+/// Close enough to the limit for a warning.
 const NEAR_BYTES: u64 = BROWSER_BYTES_MAX / 16 * 15;
-/// So many events tell how large the others are.
+/// Once there are this many events, their mean size predicts that of the others.
 const SAMPLE_EVENTS: u64 = 10_000;
 
 /// The size of a document that is being written.
 #[derive(Debug, Default)]
-pub struct Size {
+pub struct DocumentSize {
     bytes: u64,
-    /// Events that will be in it at the end, where that is known.
+    /// Events that the whole document will have; None: unknown.
     events_expected: Option<u64>,
-    is_said: bool,
+    has_warned: bool,
 }
 
-impl Size {
+impl DocumentSize {
     pub fn expect(&mut self, events: u64) {
         self.events_expected = Some(events);
     }
 
-    /// One fewer than expected.
+    /// One event fewer than expected.
     pub fn left_out(&mut self) {
         self.events_expected = self.events_expected.map(|events| events.saturating_sub(1));
     }
 
-    /// So many bytes more, so many events in all until now. Gives the warning, the first time that there is a reason.
+    /// Adds bytes; `events` is the number of events so far. Returns the warning, the first time that there is reason for one.
     pub fn add(&mut self, bytes: usize, events: u64) -> Option<String> {
         self.bytes += bytes as u64;
         let expected = self.expected_bytes(events);
-        if self.is_said || expected.unwrap_or(self.bytes).max(self.bytes) < NEAR_BYTES {
+        if self.has_warned || expected.unwrap_or(self.bytes).max(self.bytes) < NEAR_BYTES {
             return None;
         }
-        self.is_said = true;
+        self.has_warned = true;
         let size = match expected {
             Some(bytes) => format!("will have about {} MB", HumanCount(bytes >> 20)),
             None => "nears 512 MB".to_owned(),
@@ -45,7 +45,7 @@ impl Size {
         ))
     }
 
-    /// The size at the end, if the events to come are as large as those until now.
+    /// The size of the whole document, if the remaining events are as large as those so far.
     fn expected_bytes(&self, events: u64) -> Option<u64> {
         let expected = self.events_expected?;
         if events < SAMPLE_EVENTS || events > expected {
@@ -63,10 +63,10 @@ mod tests {
     const MB: usize = 1 << 20;
 
     #[test]
-    fn what_is_expected_is_said_once_and_early() {
-        let mut size = Size::default();
+    fn the_predicted_size_is_warned_of_once_and_early() {
+        let mut size = DocumentSize::default();
         size.expect(4_000_000);
-        // Too few to tell.
+        // Too few for a prediction.
         assert_eq!(size.add(3 * MB, SAMPLE_EVENTS - 1), None);
         let warning = size.add(0, SAMPLE_EVENTS).expect("a warning");
         assert!(warning.contains("will have about 1,200 MB, "), "{warning}");
@@ -75,20 +75,20 @@ mod tests {
 
     #[test]
     fn small_documents_are_not_warned_of() {
-        let mut size = Size::default();
+        let mut size = DocumentSize::default();
         size.expect(1_000_000);
         for events in 1..=100 {
             assert_eq!(size.add(4 * MB, events * 10_000), None);
         }
     }
 
-    /// The events are unlike the first ones, or nobody knows how many there will be.
+    /// Later events are larger than the first ones, or their number is unknown.
     #[test]
-    fn what_is_there_is_warned_of_whatever_was_expected() {
+    fn the_actual_size_is_warned_of_whatever_was_predicted() {
         for expected in [None, Some(10_001)] {
-            let mut size = Size {
+            let mut size = DocumentSize {
                 events_expected: expected,
-                ..Size::default()
+                ..DocumentSize::default()
             };
             assert_eq!(size.add(MB, 10_000), None);
             assert_eq!(size.add(400 * MB, 10_001), None);

@@ -1,4 +1,4 @@
-// Pictures of the figures: how long the regions of each label took, and how fast each lane copied over time.
+// Charts: how long the regions of each label took, and how fast each lane copied over time.
 
 const WIDTH = 300, HEIGHT = 90, LEFT = 4, BOTTOM = 16, BINS = 300, SHOWN = 12;
 
@@ -27,7 +27,7 @@ function latencyChart(lane, label, fill) {
   return figure(printable(label.label), `${lane.name}: ${plural(label.count, 'region')}, p50 ${shortTime(label.p50_ns)}, p99 ${shortTime(label.p99_ns)}, max ${shortTime(label.max_ns)}`, svg);
 }
 
-/** Bytes a second in each of many bins, for each lane that copied: a region's bytes are spread evenly over its time. */
+/** Bytes per second in each bin, for each lane that copied. A region's bytes are spread evenly over its duration. */
 function bandwidths(regions, to) {
   const lanes = new Map(), bin = to / BINS;
   for (let i = 0; i < regions.count; i++) {

@@ -1,4 +1,4 @@
-// The regions, unpacked into typed arrays: one number of each region in each. How they are packed stands in pack.rs.
+// The regions, unpacked into typed arrays that hold one number of each region (pack.rs describes how they are packed), and facts about the captures.
 
 const FAILED = 1, SATURATED = 2, UNFINISHED = 4;
 
@@ -18,7 +18,7 @@ function fromBase64(text) {
   return bytes;
 }
 
-/** Reads a column of varints. Numbers beyond 2^53 are rounded in the array, and exact in its `large`. */
+/** Reads a column of varints. Numbers above 2^53 are rounded in the array, and exact in its `large`. */
 function column(bytes, at, into) {
   into.large = new Map();
   for (let i = 0; i < into.length; i++) {
@@ -49,10 +49,10 @@ function largeVarint(bytes, at) {
   return value;
 }
 
-/** The value of a column, exact. */
+/** The exact value in a column. */
 const exactly = (values, i) => values.large?.get(i) ?? values[i];
 
-/** Everything that is known of the regions. Times count from `base`. */
+/** The regions. Times count from `base`. */
 class Regions {
   constructor(layout, bytes) {
     const { count } = layout;
@@ -77,7 +77,7 @@ class Regions {
     this.#sortIntoRows();
   }
 
-  /** Rows of all lanes below each other. `order` holds the regions row by row, and from `from[row]` on those of a row. */
+  /** The rows of all lanes, from top to bottom. `order` holds the regions row by row; those of a row begin at `from[row]`. */
   #sortIntoRows() {
     const { lanes, groups } = this.layout;
     this.firstRow = [];
@@ -104,7 +104,7 @@ class Regions {
       this.order[place] = i;
       this.place[i] = place;
     }
-    // Sums up to each place, so that any stretch of a row is summed up by one subtraction.
+    // Sums of everything before each place, so that the sum of any part of a row takes one subtraction.
     this.busyBefore = new Float64Array(this.count + 1);
     this.failedBefore = new Uint32Array(this.count + 1);
     for (let place = 0; place < this.count; place++) {
@@ -137,4 +137,13 @@ class Regions {
   laneOf(i) { return this.layout.lanes[this.layout.groups[this.group[i]][0]]; }
 
   labelOf(i) { return this.layout.labels[this.layout.groups[this.group[i]][1]]; }
+}
+
+/** Whether nothing was overwritten. `complete_since_ns` does not tell, since it may be the very first moment either way. */
+const isComplete = ({ account }) => !Number(account.overwritten) && !Number(account.overtaken);
+
+/** The name of a capture among several. */
+function captureName(capture) {
+  const attributes = Object.entries(capture.attributes).map(([key, value]) => ` ${key}=${value}`).join('');
+  return printable(`${capture.program || 'unnamed program'}${attributes}, process ${capture.pid}: ${capture.file}`);
 }

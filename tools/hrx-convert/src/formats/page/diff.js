@@ -1,4 +1,4 @@
-// Two captures beside each other: the tables of `hrx-convert --diff`.
+// Two captures side by side: the tables of `hrx-convert --diff`.
 
 const { files, rows } = JSON.parse(byId('island').textContent);
 const ratio = (value) => value === null ? '-' : value >= 1000 ? '>1000' : value.toFixed(2);

@@ -1,110 +1,28 @@
-//! The regions of the timeline: those of all captures that ended last, in whatever order they come.
+//! The regions of the timeline: the ones of all captures that ended last, whatever order they come in.
 //!
-//! They are in a temporary file without a name, for all of them together would take a hundred MiB. Whenever it holds twice as many as are
-//! wanted, the older ones are left out, and from then on whatever ended before those that stay.
+//! They are in an unnamed temporary file, because together they would take a hundred MiB of memory. Whenever it holds twice as many as wanted,
+//! the older half is dropped, and from then on every region that ended before the ones kept.
 
-use std::cmp::Reverse;
 use std::fs::File;
 use std::io;
 use std::mem;
 use std::os::unix::fs::FileExt;
 
-use hrx_trace_reader::Event;
-
-use crate::figures::spill::{Row, Runs};
+use crate::figures::spill::{Runs, Spillable};
+use crate::formats::page::region::{REGION_BYTES, TimelineRegion};
 
 /// Regions that are in memory at a time.
-const BLOCK: usize = 1 << 15;
-const ROW_BYTES: usize = 65;
+const BLOCK_REGIONS: usize = 1 << 15;
 
-/// A region on the timeline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Region {
-    pub capture: u32,
-    pub event: Event,
-    pub unfinished: bool,
-}
-
-impl Row for Region {
-    type Bytes = [u8; ROW_BYTES];
-    /// In the order of their beginnings, at the same time the longer first.
-    type Key = (u64, Reverse<u64>);
-
-    const ZEROED: Self::Bytes = [0; ROW_BYTES];
-
-    fn to_bytes(&self) -> Self::Bytes {
-        let event = &self.event;
-        let longs = [
-            event.start_ns,
-            event.duration_ns,
-            event.copied_bytes,
-            event.correlation_id,
-            event.sequence,
-        ];
-        let words = [
-            event.ring,
-            event.lane,
-            event.label_id,
-            event.thread_id,
-            event.status,
-            self.capture,
-        ];
-        let flags = [event.failed, event.saturated, self.unfinished];
-        let mut bytes = Self::ZEROED;
-        let (of_longs, rest) = bytes.split_at_mut(size_of_val(&longs));
-        let (of_words, rest) = rest.split_at_mut(size_of_val(&words));
-        for (place, long) in of_longs.chunks_exact_mut(8).zip(longs) {
-            place.copy_from_slice(&long.to_le_bytes());
-        }
-        for (place, word) in of_words.chunks_exact_mut(4).zip(words) {
-            place.copy_from_slice(&word.to_le_bytes());
-        }
-        rest[0] = (0..)
-            .zip(flags)
-            .map(|(bit, flag)| u8::from(flag) << bit)
-            .sum();
-        bytes
-    }
-
-    fn from_bytes(bytes: &Self::Bytes) -> Self {
-        let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[at * 8 + byte]));
-        let word =
-            |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| bytes[40 + at * 4 + byte]));
-        let flag = |bit: u8| bytes[ROW_BYTES - 1] >> bit & 1 == 1;
-        Self {
-            event: Event {
-                start_ns: long(0),
-                duration_ns: long(1),
-                copied_bytes: long(2),
-                correlation_id: long(3),
-                sequence: long(4),
-                ring: word(0),
-                lane: word(1),
-                label_id: word(2),
-                thread_id: word(3),
-                status: word(4),
-                failed: flag(0),
-                saturated: flag(1),
-            },
-            capture: word(5),
-            unfinished: flag(2),
-        }
-    }
-
-    fn key(&self) -> Self::Key {
-        (self.event.start_ns, Reverse(self.event.duration_ns))
-    }
-}
-
-/// Takes regions.
+/// Keeps the newest of the regions pushed into it.
 #[derive(Debug)]
 pub struct Newest {
     wanted: usize,
-    held: Vec<Region>,
+    held: Vec<TimelineRegion>,
     file: Option<File>,
     /// Regions in the file.
     filed: usize,
-    /// What ended before is none of the newest.
+    /// Regions that ended earlier are not among the newest.
     from_ns: u64,
 }
 
@@ -120,13 +38,13 @@ impl Newest {
     }
 
     #[inline]
-    pub fn push(&mut self, region: Region) -> io::Result<()> {
+    pub fn push(&mut self, region: TimelineRegion) -> io::Result<()> {
         if region.event.end_ns() < self.from_ns {
             return Ok(());
         }
         self.held.push(region);
         match self.held.len() {
-            BLOCK => self.make_room(),
+            BLOCK_REGIONS => self.make_room(),
             _ => Ok(()),
         }
     }
@@ -135,24 +53,24 @@ impl Newest {
     fn make_room(&mut self) -> io::Result<()> {
         self.put_held()?;
         match self.filed >= self.wanted.saturating_mul(2) {
-            true => self.leave(self.wanted),
+            true => self.drop_older(self.wanted),
             false => Ok(()),
         }
     }
 
-    /// Leaves no more than so many, the newest; gives how many there are.
+    /// Keeps at most the newest `count_max`, and returns how many are left.
     pub fn keep(&mut self, count_max: usize) -> io::Result<usize> {
         self.put_held()?;
-        self.leave(count_max)?;
+        self.drop_older(count_max)?;
         Ok(self.filed)
     }
 
-    /// Sorted: see [`Region::key`].
-    pub fn sorted(&self, mut each: impl FnMut(&Region)) -> io::Result<Runs> {
+    /// All regions in the order of [`TimelineRegion::key`]. `each` sees them unsorted.
+    pub fn sorted(&self, mut each: impl FnMut(&TimelineRegion)) -> io::Result<Runs> {
         let mut runs = Runs::new()?;
         self.blocks(|block| {
             block.iter().for_each(&mut each);
-            block.sort_by_key(Region::key);
+            block.sort_by_key(TimelineRegion::key);
             runs.add(block)
         })?;
         Ok(runs)
@@ -175,7 +93,7 @@ impl Newest {
         })
     }
 
-    fn leave(&mut self, count_max: usize) -> io::Result<()> {
+    fn drop_older(&mut self, count_max: usize) -> io::Result<()> {
         let Some(older) = self.filed.checked_sub(count_max).filter(|older| *older > 0) else {
             return Ok(());
         };
@@ -188,7 +106,7 @@ impl Newest {
             true => *ends_ns.select_nth_unstable(older).1,
             false => u64::MAX,
         };
-        // Of those that ended at that moment, the earlier ones have to go as well.
+        // Of the regions that ended at that very moment, the earlier ones are dropped too.
         let before = ends_ns.iter().filter(|end_ns| **end_ns < from_ns).count();
         let mut to_go = older - before;
         drop(ends_ns);
@@ -203,7 +121,7 @@ impl Newest {
                 to_go -= usize::from(goes && region.event.end_ns() == from_ns);
                 !goes
             });
-            // Over what has been read already.
+            // Overwrites the part already read.
             if let Some(file) = &self.file {
                 put(file, left, block)?;
             }
@@ -215,77 +133,73 @@ impl Newest {
         Ok(())
     }
 
-    /// What is in the file, block by block.
-    fn blocks(&self, mut each: impl FnMut(&mut Vec<Region>) -> io::Result<()>) -> io::Result<()> {
+    /// The content of the file, block by block.
+    fn blocks(
+        &self,
+        mut each: impl FnMut(&mut Vec<TimelineRegion>) -> io::Result<()>,
+    ) -> io::Result<()> {
         let Some(file) = &self.file else {
             return Ok(());
         };
-        let mut block = Vec::with_capacity(BLOCK);
-        let mut bytes = vec![0; BLOCK * ROW_BYTES];
-        for at in (0..self.filed).step_by(BLOCK) {
-            let bytes = &mut bytes[..BLOCK.min(self.filed - at) * ROW_BYTES];
-            file.read_exact_at(bytes, (at * ROW_BYTES) as u64)?;
+        let mut block = Vec::with_capacity(BLOCK_REGIONS);
+        let mut bytes = vec![0; BLOCK_REGIONS * REGION_BYTES];
+        for at in (0..self.filed).step_by(BLOCK_REGIONS) {
+            let bytes = &mut bytes[..BLOCK_REGIONS.min(self.filed - at) * REGION_BYTES];
+            file.read_exact_at(bytes, (at * REGION_BYTES) as u64)?;
             let (rows, _) = bytes.as_chunks();
             block.clear();
-            block.extend(rows.iter().map(Region::from_bytes));
+            block.extend(rows.iter().map(TimelineRegion::from_bytes));
             each(&mut block)?;
         }
         Ok(())
     }
 }
 
-/// Writes regions to a place in a file that is counted in regions.
-fn put(file: &File, at: usize, regions: &[Region]) -> io::Result<()> {
-    let mut bytes = Vec::with_capacity(regions.len() * ROW_BYTES);
+/// Writes regions into the file. `at` counts regions.
+fn put(file: &File, at: usize, regions: &[TimelineRegion]) -> io::Result<()> {
+    let mut bytes = Vec::with_capacity(regions.len() * REGION_BYTES);
     for region in regions {
         bytes.extend_from_slice(&region.to_bytes());
     }
-    file.write_all_at(&bytes, (at * ROW_BYTES) as u64)
+    file.write_all_at(&bytes, (at * REGION_BYTES) as u64)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hrx_trace_reader::Event;
     use proptest::prelude::*;
 
-    fn region(capture: u32, start_ns: u64, duration_ns: u64) -> Region {
-        Region {
+    fn region(capture: u32, start_ns: u64, duration_ns: u64) -> TimelineRegion {
+        let mut event = Event::default();
+        event.ring = 7;
+        event.sequence = start_ns ^ u64::MAX;
+        event.start_ns = start_ns;
+        event.duration_ns = duration_ns;
+        event.copied_bytes = 1 << 50;
+        event.correlation_id = 3 << 40;
+        event.lane = u32::MAX;
+        event.label_id = 5;
+        event.thread_id = 6;
+        event.status = 1 << 31;
+        event.failed = start_ns % 2 == 1;
+        event.saturated = start_ns % 3 == 1;
+        TimelineRegion {
             capture,
-            event: Event {
-                ring: 7,
-                sequence: start_ns ^ u64::MAX,
-                start_ns,
-                duration_ns,
-                copied_bytes: 1 << 50,
-                correlation_id: 3 << 40,
-                lane: u32::MAX,
-                label_id: 5,
-                thread_id: 6,
-                status: 1 << 31,
-                failed: start_ns % 2 == 1,
-                saturated: start_ns % 3 == 1,
-            },
+            event,
             unfinished: start_ns % 5 == 1,
         }
     }
 
-    fn all(newest: &Newest) -> Vec<Region> {
+    fn all(newest: &Newest) -> Vec<TimelineRegion> {
         let mut all = Vec::new();
         let runs = newest.sorted(|_| ()).unwrap();
-        runs.merge(|region: Region| {
+        runs.merge(|region: TimelineRegion| {
             all.push(region);
             Ok(())
         })
         .unwrap();
         all
-    }
-
-    #[test]
-    fn a_region_is_read_as_it_was_written() {
-        for start_ns in 0..30 {
-            let region = region(4, start_ns, 9);
-            assert_eq!(Region::from_bytes(&region.to_bytes()), region);
-        }
     }
 
     proptest! {
@@ -294,7 +208,7 @@ mod tests {
             times in prop::collection::vec((0u64..50, 0u64..20), 0..60), wanted in 0usize..40, often in 1usize..60,
         ) {
             let mut newest = Newest::new(wanted);
-            let mut expected: Vec<Region> = Vec::new();
+            let mut expected: Vec<TimelineRegion> = Vec::new();
             for (i, (start_ns, duration_ns)) in (0..).zip(&times) {
                 newest.push(region(i, *start_ns, *duration_ns)).unwrap();
                 expected.push(region(i, *start_ns, *duration_ns));
@@ -303,11 +217,11 @@ mod tests {
                 }
             }
             prop_assert_eq!(newest.keep(wanted).unwrap(), wanted.min(times.len()));
-            // Of equal ends, those that came last.
+            // Of regions with equal ends, those that came last.
             expected.sort_by_key(|region| region.event.end_ns());
             expected.drain(..times.len().saturating_sub(wanted));
             expected.sort_by_key(|region| region.capture);
-            expected.sort_by_key(Region::key);
+            expected.sort_by_key(TimelineRegion::key);
             prop_assert_eq!(all(&newest), expected);
         }
     }

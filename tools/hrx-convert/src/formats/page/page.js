@@ -1,4 +1,4 @@
-// Puts the page together: the head at once, the timeline as soon as its regions are unpacked, then tables and charts.
+// Builds the page: the head at once, the timeline as soon as its regions are unpacked, then tables and charts.
 
 const FIELDS = {
   lane: (regions, i) => `${regions.laneOf(i).name} (${regions.laneOf(i).lane})`,
@@ -15,18 +15,18 @@ const FIELDS = {
 };
 
 function showDetails(regions, i, related) {
-  const place = byId('details');
-  place.replaceChildren();
+  const details = byId('details');
+  details.replaceChildren();
   if (i < 0) return;
   const fields = Object.entries(FIELDS).map(([name, text]) => element('div', {}, element('dt', {}, name), element('dd', {}, text(regions, i))));
-  place.append(element('div', { class: 'name' }, printable(regions.labelOf(i))), element('dl', {}, ...fields));
+  details.append(element('div', { class: 'name' }, printable(regions.labelOf(i))), element('dl', {}, ...fields));
   if (related.length > 1) {
     const first = Math.min(...related.map((other) => regions.start[other])), last = Math.max(...related.map((other) => regions.end[other]));
-    place.append(element('p', {}, `${plural(related.length, 'region')} of this correlation, ${shortTime(last - first)} from the first beginning to the last end`));
+    details.append(element('p', {}, `${plural(related.length, 'region')} of this correlation, ${shortTime(last - first)} from the first beginning to the last end`));
   }
 }
 
-/** The region on the timeline that a table speaks of, or -1. */
+/** The index of a table's region on the timeline, or -1. */
 function find(regions, capture, wanted) {
   const start = Number(wanted.start_ns) - regions.base;
   for (let i = 0; i < regions.count; i++) {
@@ -48,8 +48,8 @@ async function main() {
   const regions = new Regions(layout, await unpack());
   const timeline = new Timeline(regions, captures, (i, related) => showDetails(regions, i, related));
   timeline.draw();
-  if (Number(layout.left_out)) byId('left-out').textContent = `The timeline has the newest regions; ${grouped(layout.left_out)} older ones are in the tables alone.`;
-  // For whoever waits for the picture.
+  if (Number(layout.left_out)) byId('left-out').textContent = `The timeline has the newest regions; ${grouped(layout.left_out)} older ones are only in the tables.`;
+  // Tells tests when the first picture is there.
   requestAnimationFrame(() => setTimeout(() => (document.documentElement.dataset.painted = String(Math.round(performance.now())))));
 
   const search = byId('search');
@@ -73,7 +73,7 @@ async function main() {
     timeline.draw();
   };
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', recolour);
-  // Paper is light.
+  // Paper is white, whatever the colour scheme.
   addEventListener('beforeprint', () => {
     document.documentElement.classList.add('paper');
     recolour();

@@ -1,6 +1,6 @@
 // The tables of the summary: the same figures as `hrx-convert --summary`.
 
-/** A table. A heading that begins with "<" is of a column of text. */
+/** A table. "<" before a heading makes its column one of text. */
 function table(headings, rows) {
   const text = headings.map((heading) => heading.startsWith('<'));
   const cell = (name, content, column) => element(name, text[column] ? { class: 'text' } : {}, content);
@@ -16,7 +16,7 @@ function table(headings, rows) {
 const inner = (text) => element('span', { class: 'inner' }, text);
 const time = (ns) => ns === null ? '-' : shortTime(ns);
 
-/** How a capture ended, in the words of the summary. */
+/** How a capture ended, worded as in the summary. */
 function endingHead(capture) {
   const words = { 'writer-died': 'the writer died', finished: 'finished', live: 'still recording' };
   const when = capture.ended ? ` at ${capture.ended.replace('T', ' ').replace(/\.(\d{3})\d*Z$/, '.$1 UTC')}` : '';
@@ -42,14 +42,14 @@ function regionRows(regions, when, find) {
   }));
 }
 
-/** The identity of the account, in the words of the summary. */
+/** The account of all records, worded as in the summary. */
 function accountText(account) {
   const more = [[account.skipped, 'of an unknown kind'], [account.in_flight, 'being written'], [account.overtaken, 'overtaken'], [account.not_read ?? 0, 'not read']];
   const sum = more.filter(([count]) => Number(count)).map(([count, what]) => ` + ${grouped(count)} ${what}`).join('');
   return `${grouped(account.claimed)} claimed = ${grouped(account.recovered)} recovered + ${grouped(account.overwritten)} overwritten + ${grouped(account.torn)} torn${sum}`;
 }
 
-/** The sections of a capture. `find` makes the button that leads to a region on the timeline. */
+/** The sections of a capture. `find` makes the button that shows a region on the timeline. */
 function sections(capture, find) {
   const open = capture.open_regions.map((region) => ({
     kind: 'bad',

@@ -1,4 +1,4 @@
-// Numbers as people read them, and elements whose content is text and nothing else.
+// Numbers as people read them, and elements with nothing but text in them.
 
 const NANOSECONDS = [[1e3, 'µs'], [1e6, 'ms'], [1e9, 's'], [3600e9, 'h'], [86400e9, 'd'], [31557600e9, 'y']];
 const BYTES = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
@@ -19,7 +19,7 @@ function shortTime(ns) {
   }
 }
 
-/** A duration to the nanosecond. */
+/** A duration in nanoseconds. */
 const exactTime = (ns) => `${grouped(ns)} ns`;
 
 function byteText(bytes) {
@@ -31,7 +31,7 @@ function byteText(bytes) {
 const percent = (share) => share === null ? '-' : share > 0 && share < 0.0005 ? '<0.1 %' : `${(share * 100).toFixed(1)} %`;
 const bandwidth = (amount) => amount === null ? '-' : amount > 0 && amount < 0.005 ? '<0.01' : amount >= 1e6 ? amount.toExponential(2) : threeDigits(amount);
 
-/** An element; whatever is no element among its content becomes text. */
+/** An element. Content that is not an element becomes text. */
 function element(name, attributes = {}, ...content) {
   const made = name === 'svg' || element.svg.has(name) ? document.createElementNS('http://www.w3.org/2000/svg', name) : document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
@@ -42,5 +42,5 @@ element.svg = new Set(['rect', 'path', 'line', 'text']);
 
 const byId = (id) => document.getElementById(id);
 
-/** Text that reorders nothing and has no invisible controls in it. */
+/** The text with control characters and bidirectional controls made visible. */
 const printable = (text) => text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (char) => `\\u{${char.codePointAt(0).toString(16)}}`);

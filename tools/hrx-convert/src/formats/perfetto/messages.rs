@@ -1,6 +1,6 @@
-//! The part of Perfetto's protobuf messages that is written here (perfetto/trace/trace_packet.proto and what it names).
+//! The part of Perfetto's protobuf messages that is written here (perfetto/trace/trace_packet.proto and the files it imports).
 //!
-//! Hand-derived, so that a build needs no compiler of protobuf; what is made of them is decoded by Perfetto's own code in the tests.
+//! Derived by hand, so that a build needs no protobuf compiler. The tests decode the result with Perfetto's own code.
 
 use prost::Message;
 
@@ -8,7 +8,7 @@ use prost::Message;
 pub const CLOCK_REALTIME: u32 = 1;
 pub const CLOCK_MONOTONIC: u32 = 3;
 pub const CLOCK_BOOTTIME: u32 = 6;
-/// The first of the clocks that a packet sequence has for itself.
+/// The first of the clocks that belong to one packet sequence.
 pub const CLOCK_OF_SEQUENCE: u32 = 64;
 
 /// `TracePacket.SequenceFlags`.
@@ -23,6 +23,26 @@ pub const COUNTER: i32 = 4;
 
 /// `TrackDescriptor.ChildTracksOrdering`.
 pub const EXPLICIT: i32 = 3;
+
+/// The numbers of the fields that are encoded by hand.
+pub mod field {
+    pub const TRACE_PACKET: u32 = 1;
+    pub const PACKET_TIMESTAMP: u32 = 8;
+    pub const PACKET_TIMESTAMP_CLOCK_ID: u32 = 58;
+    pub const PACKET_SEQUENCE_ID: u32 = 10;
+    pub const PACKET_SEQUENCE_FLAGS: u32 = 13;
+    pub const PACKET_TRACK_EVENT: u32 = 11;
+    pub const EVENT_TYPE: u32 = 9;
+    pub const EVENT_CATEGORY_IIDS: u32 = 3;
+    pub const EVENT_NAME_IID: u32 = 10;
+    pub const EVENT_NAME: u32 = 23;
+    pub const EVENT_FLOW_IDS: u32 = 47;
+    pub const EVENT_DEBUG_ANNOTATIONS: u32 = 4;
+    pub const ANNOTATION_NAME_IID: u32 = 1;
+    pub const ANNOTATION_BOOL_VALUE: u32 = 2;
+    pub const ANNOTATION_UINT_VALUE: u32 = 3;
+    pub const ANNOTATION_STRING_VALUE: u32 = 6;
+}
 
 #[cfg(test)]
 #[derive(Clone, PartialEq, Message)]
@@ -55,6 +75,16 @@ pub struct TracePacket {
     pub track_descriptor: Option<TrackDescriptor>,
     #[prost(message, optional, tag = "89")]
     pub trace_uuid: Option<TraceUuid>,
+}
+
+impl TracePacket {
+    /// An empty packet of that sequence.
+    pub fn of_sequence(sequence: u32) -> Self {
+        Self {
+            trusted_packet_sequence_id: Some(sequence),
+            ..Self::default()
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -184,7 +214,7 @@ pub struct Interned {
     pub name: Option<String>,
 }
 
-/// What says something of the trace as a whole: Perfetto shows it among the metadata, each name with "cr-" before it.
+/// Metadata of the whole trace. Perfetto shows each name with the prefix "cr-".
 #[derive(Clone, PartialEq, Message)]
 pub struct ChromeEventBundle {
     #[prost(message, repeated, tag = "2")]

@@ -1,505 +1,106 @@
-//! Perfetto's own format: a protobuf of TrackEvent packets, a track for each lane and sub-lane under the track of the capture.
+//! Perfetto's own format: TrackEvent packets in protobuf, with a track for each lane and sub-lane below the track of the capture.
 //!
-//! What Perfetto requires, and what holds here for every input:
-//! - times are whole nanoseconds of CLOCK_BOOTTIME, which Perfetto shows everything in: what it was when the timeline began, and what CLOCK_MONOTONIC
-//!   counted since. A snapshot ties it to the other clocks. So a trace of the same host's devices lines up, whatever snapshots that one holds;
-//! - two regions of one track are apart or properly nested, in the order they are written too (see [`crate::tracks::lanes`]): an end closes the innermost
-//!   region, whichever was meant;
-//! - a region that never completed is a begin without an end;
-//! - the lanes' tracks are children of the track of the capture's marks, in the order of the lanes: under a process's own, Perfetto sorts by name;
-//! - integers above 2^63 - 1 are strings: Perfetto keeps integers in an i64, and would show -1;
-//! - the label "host-observed" is in every region's name and category and in the metadata; losses are marks and metadata.
+//! What Perfetto requires, and what therefore holds for every input:
+//! - Times are whole nanoseconds of CLOCK_BOOTTIME, in which Perfetto shows everything: its value when the timeline began, plus what
+//!   CLOCK_MONOTONIC has counted since. A clock snapshot ties it to the other clocks. So a trace of the same host's devices lines up with this
+//!   one, whatever snapshots that trace holds.
+//! - Two regions of one track are apart or properly nested, also in the order in which they are written (see [`crate::tracks::lanes`]): an end
+//!   packet closes the innermost region, whichever one it was meant for.
+//! - A region that never completed is a begin without an end.
+//! - The tracks of the lanes are children of the track of the capture's marks, in the order of the lanes. Perfetto sorts the direct children of a
+//!   process by name.
+//! - Integers above 2^63 - 1 are strings: Perfetto stores integers in an i64, and would show -1.
+//! - The label "host-observed" is in every region's name and category and in the metadata. Losses are marks and metadata.
 //!
-//! Each track is a packet sequence of its own, with its uuid as a default and a clock that counts from packet to packet: since the regions of a track
-//! rarely go back in time, most times take two bytes. One that does go back says its times absolutely.
-//! What a sequence needs to be read (names, defaults, clock) stands before its first use, so that the file can be read while it is being written.
+//! Each track is a packet sequence of its own. The sequence has the track's uuid as a default, and a clock that counts from packet to packet: the
+//! regions of a track rarely go back in time, so most times take two bytes. A region that does go back states its times absolutely.
+//! A sequence's names, defaults and clock are written before their first use, so that the file can be read while it is being written.
 //!
-//! A region's two packets are put together by a [`pen`], everything else is prost's, from [`messages`].
+//! The two packets of a completed region are encoded by hand, with a [`pen`]. Everything else is encoded by prost, from [`messages`].
 
+mod annotations;
+mod counters;
+mod head;
+mod instants;
+mod interned;
 mod messages;
+mod packets;
 mod pen;
+mod sequences;
+mod slices;
+mod track_ids;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use hrx_trace_format::MEASUREMENT;
-use hrx_trace_reader::{Event, Label, OpenRegion};
-use prost::Message;
-use prost::bytes::BufMut;
-use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint};
+use hrx_trace_reader::Event;
 use serde_json::Value;
 
-use self::messages::{
-    CLOCK_BOOTTIME, CLOCK_MONOTONIC, CLOCK_OF_SEQUENCE, CLOCK_REALTIME, COUNTER, ChromeEventBundle,
-    ChromeMetadata, Clock, ClockSnapshot, CounterDescriptor, DebugAnnotation, EXPLICIT,
-    INCREMENTAL_STATE_CLEARED, INSTANT, Interned, InternedData, NEEDS_INCREMENTAL_STATE,
-    ProcessDescriptor, SLICE_BEGIN, SLICE_END, TracePacket, TracePacketDefaults, TraceUuid,
-    TrackDescriptor, TrackEvent, TrackEventDefaults,
-};
-use self::pen::{Length, Pen, Short, WORD_VARINT_MAX, key, varint};
-use crate::figures::facts::Merged;
+use self::head::Head;
+use self::messages::TrackDescriptor;
+use self::packets::PacketStream;
+use self::sequences::Sequences;
+use self::slices::Slice;
+use self::track_ids::{TrackIds, TrackOf, rank_of_sub_lane};
+use crate::figures::metadata::Metadata;
 use crate::input::captures::{Capture, Captures};
-use crate::input::conversion::{Followed, Outcome, Writer};
-use crate::text::names::shown;
+use crate::input::format::{FollowedFormat, Format};
+use crate::input::outcome::Outcome;
 use crate::tracks::copy_rates::CopyRates;
 use crate::tracks::extras::Extras;
-use crate::tracks::flows::{Flows, Region, mixed};
-use crate::tracks::lanes::{Lanes, Place, SHOWN_NS_MAX, Times};
+use crate::tracks::flows::{FlowEnd, Flows};
+use crate::tracks::lanes::{Lanes, Place, SHOWN_NS_MAX};
 use crate::tracks::marks;
-use crate::tracks::names::{copy_rate_name, track_name};
-
-/// Written out once so many bytes have gathered.
-const CHUNK_BYTES: usize = 256 << 10;
-/// More than the two packets of a region take.
-const REGION_BYTES_MAX: usize = 2 << 10;
-/// Epochs are cut here, so that no time on the timeline exceeds an i64, by any clock.
-const EPOCH_NS_MAX: u64 = 1 << 61;
-/// The sequence of everything that is no region.
-const HEAD_SEQUENCE: u32 = 1;
-/// Memory for what the tracks remember of the names they know, in words of 64 names.
-const KNOWN_WORDS_MAX: usize = 1 << 20;
-const CATEGORY: &str = "hrx.host-observed";
-const CATEGORY_IID: u64 = 1;
-
-/// Field numbers of what is encoded by hand.
-mod field {
-    pub const TRACE_PACKET: u32 = 1;
-    pub const PACKET_TIMESTAMP: u32 = 8;
-    pub const PACKET_TIMESTAMP_CLOCK_ID: u32 = 58;
-    pub const PACKET_SEQUENCE_ID: u32 = 10;
-    pub const PACKET_SEQUENCE_FLAGS: u32 = 13;
-    pub const PACKET_TRACK_EVENT: u32 = 11;
-    pub const EVENT_TYPE: u32 = 9;
-    pub const EVENT_CATEGORY_IIDS: u32 = 3;
-    pub const EVENT_NAME_IID: u32 = 10;
-    pub const EVENT_NAME: u32 = 23;
-    pub const EVENT_FLOW_IDS: u32 = 47;
-    pub const EVENT_DEBUG_ANNOTATIONS: u32 = 4;
-    pub const ANNOTATION_NAME_IID: u32 = 1;
-    pub const ANNOTATION_BOOL_VALUE: u32 = 2;
-    pub const ANNOTATION_UINT_VALUE: u32 = 3;
-    pub const ANNOTATION_STRING_VALUE: u32 = 6;
-}
-
-/// The args of a region; the iid of each name is its number here.
-#[derive(Clone, Copy)]
-enum Arg {
-    CopiedBytes = 1,
-    Failed,
-    Status,
-    CorrelationId,
-    ThreadId,
-    Ring,
-    Saturated,
-    StartNs,
-    DurationNs,
-    Unfinished,
-    RunningNs,
-}
-
-/// Their names, from iid 1 on.
-const ARG_NAMES: [&str; 11] = [
-    "copied_bytes",
-    "failed",
-    "status",
-    "correlation_id",
-    "thread_id",
-    "ring",
-    "saturated",
-    "start_ns",
-    "duration_ns",
-    "unfinished",
-    "running_ns",
-];
+use crate::tracks::names::track_name;
 
 /// Writes captures as one trace of Perfetto's.
 pub struct Perfetto<Sink> {
-    sink: Sink,
-    /// Filled up to `used`; there is always room for a region.
-    chunk: Box<[u8]>,
-    used: usize,
-    /// The timeline's zero on CLOCK_BOOTTIME.
-    epoch_ns: u64,
-    /// The last packet sequence.
-    sequences: u32,
-    known_words: usize,
+    packets: PacketStream<Sink>,
+    head: Head,
+    sequences: Sequences,
     flows: Flows,
     extras: Extras,
     /// By capture.
-    processes: Vec<Process>,
+    processes: Vec<PerfettoProcess>,
 }
 
-/// What one capture is to Perfetto.
-struct Process {
-    /// What its tracks' and flows' numbers are derived from.
-    key: u64,
+/// A capture, as Perfetto sees it.
+struct PerfettoProcess {
+    ids: TrackIds,
     lanes: Lanes,
     copy_rates: CopyRates,
-    /// By [`Place::track`].
-    tracks: Vec<Track>,
     several_rings: bool,
 }
 
-struct Track {
-    /// The fields of a packet that name its sequence, and that say it needs what was said of the sequence before.
-    of_begin: Short,
-    /// All but the time of the packet that ends a region. It stands right behind its begin, which has said what it needs.
-    of_end: Short,
-    /// What its clock stands at.
-    clock_ns: u64,
-    /// The names that the sequence knows, a bit for each by their iid.
-    known: Vec<u64>,
-}
-
-impl Process {
-    fn new(capture: &Capture, count: usize) -> Self {
-        let identity = capture.trace.identity();
-        let (halves, _) = identity.capture_id.as_chunks::<8>();
-        let key = |key, half: &[u8; 8]| mixed(key ^ u64::from_le_bytes(*half));
+impl PerfettoProcess {
+    fn new(capture: &Capture, captures: usize) -> Self {
         Self {
-            key: halves.iter().fold(capture.index as u64, key),
-            lanes: Lanes::new(Times::Nanoseconds),
-            copy_rates: CopyRates::new(count),
-            tracks: Vec::new(),
-            several_rings: identity.ring_count > 1,
+            ids: TrackIds::new(capture),
+            lanes: Lanes::new(SHOWN_NS_MAX),
+            copy_rates: CopyRates::new(captures),
+            several_rings: capture.trace.identity().ring_count > 1,
         }
     }
-
-    /// A number that no other track has, in this trace or one that is put beside it: as good as random, and the same in every conversion.
-    fn uuid(&self, what: TrackOf) -> u64 {
-        let number = match what {
-            TrackOf::Process => 0,
-            TrackOf::Capture => 1,
-            TrackOf::Rate(lane) => 1 << 32 | u64::from(lane),
-            TrackOf::Lane(lane, sub_lane) => mixed(2 << 32 | u64::from(lane)) ^ sub_lane as u64,
-        };
-        mixed(self.key ^ mixed(number)).max(1)
-    }
-}
-
-/// What a track shows.
-#[derive(Clone, Copy)]
-enum TrackOf {
-    Process,
-    Capture,
-    Rate(u32),
-    Lane(u32, usize),
-}
-
-/// Where a track of a lane stands among its siblings: lane by lane, in each lane its copy rate last. In an i32 there is room for a thousand
-/// tracks of each of a million lanes; what lies beyond shares ranks, in order nevertheless.
-fn rank(lane: u32, in_lane: usize) -> i32 {
-    const EACH: u32 = 1 << 10;
-    const LANES: u32 = 1 << 20;
-    let rank = match lane {
-        0..LANES => (lane + 1) * EACH + (in_lane as u32).min(EACH - 1),
-        _ => (LANES + 1) * EACH + (lane >> 3),
-    };
-    rank.min(i32::MAX as u32) as i32
 }
 
 impl<Sink: Write> Perfetto<Sink> {
     /// Writes the head.
     pub fn new(captures: &Captures, extras: Extras, sink: Sink) -> io::Result<Self> {
-        let identity = captures.origin().trace.identity();
-        let monotonic_ns = identity.epoch_monotonic_ns.min(EPOCH_NS_MAX);
-        let epoch_ns = match identity.epoch_boottime_ns {
-            0 => monotonic_ns,
-            known => known.min(EPOCH_NS_MAX),
-        };
-        let mut perfetto = Self {
-            sink,
-            chunk: vec![0; CHUNK_BYTES + REGION_BYTES_MAX].into(),
-            used: 0,
-            epoch_ns,
-            sequences: HEAD_SEQUENCE,
-            known_words: 0,
+        let mut packets = PacketStream::new(sink);
+        let head = Head::begin(&mut packets, captures.origin().trace.identity())?;
+        head.describe(&mut packets, captures)?;
+        let count = captures.len();
+        Ok(Self {
+            packets,
+            head,
+            sequences: Sequences::new(count),
             flows: Flows::new(),
             extras,
             processes: captures
                 .iter()
-                .map(|capture| Process::new(capture, captures.len()))
+                .map(|capture| PerfettoProcess::new(capture, count))
                 .collect(),
-        };
-        let clock = |clock_id, timestamp| Clock {
-            clock_id: Some(clock_id),
-            timestamp: Some(timestamp),
-            is_incremental: None,
-        };
-        perfetto.packet(&TracePacket {
-            sequence_flags: Some(INCREMENTAL_STATE_CLEARED),
-            trace_packet_defaults: Some(TracePacketDefaults {
-                timestamp_clock_id: Some(CLOCK_BOOTTIME),
-                track_event_defaults: None,
-            }),
-            clock_snapshot: Some(ClockSnapshot {
-                clocks: vec![
-                    clock(CLOCK_BOOTTIME, epoch_ns),
-                    clock(CLOCK_MONOTONIC, monotonic_ns),
-                    clock(CLOCK_REALTIME, identity.epoch_realtime_ns.min(EPOCH_NS_MAX)),
-                ],
-                primary_trace_clock: Some(CLOCK_BOOTTIME),
-            }),
-            ..of_sequence(HEAD_SEQUENCE)
-        })?;
-        let (halves, _) = identity.capture_id.as_chunks::<8>();
-        let half = |index: usize| halves.get(index).map(|half| i64::from_be_bytes(*half));
-        perfetto.packet(&TracePacket {
-            trace_uuid: Some(TraceUuid {
-                msb: half(0),
-                lsb: half(1),
-            }),
-            ..of_sequence(HEAD_SEQUENCE)
-        })?;
-        perfetto.metadata("hrx-measurement", MEASUREMENT.to_owned())?;
-        for capture in captures.iter() {
-            let process = &perfetto.processes[capture.index];
-            let uuid = process.uuid(TrackOf::Process);
-            let marks_uuid = process.uuid(TrackOf::Capture);
-            perfetto.track(TrackDescriptor {
-                uuid: Some(uuid),
-                process: Some(ProcessDescriptor {
-                    pid: Some(i32::try_from(capture.pid).unwrap_or(i32::MAX)),
-                    process_name: Some(format!("{} (host-observed)", capture.process_name())),
-                }),
-                ..TrackDescriptor::default()
-            })?;
-            perfetto.track(TrackDescriptor {
-                uuid: Some(marks_uuid),
-                parent_uuid: Some(uuid),
-                name: Some(marks::TRACK.to_owned()),
-                child_ordering: Some(EXPLICIT),
-                ..TrackDescriptor::default()
-            })?;
-        }
-        Ok(perfetto)
-    }
-}
-
-impl<Sink: Write> Writer for Perfetto<Sink> {
-    /// Writes a completed region.
-    #[inline]
-    fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
-        let start_ns = event.start_ns.min(SHOWN_NS_MAX);
-        let end_ns = event.end_ns().min(SHOWN_NS_MAX);
-        let place = self.place(capture, event.lane, start_ns, Some(end_ns))?;
-        let name = self.name(capture, place.track, event.label_id, event.failed)?;
-        let flow = match self.extras.no_flows {
-            true => None,
-            false => {
-                let region = Region {
-                    start_ns,
-                    ..Region::default()
-                };
-                self.flows.link(capture, event.correlation_id, region)
-            }
-        };
-        let process = &mut self.processes[capture.index];
-        if !self.extras.no_counters {
-            let rates = &mut process.copy_rates;
-            rates.add(event.lane, start_ns, end_ns, event.copied_bytes);
-        }
-
-        let track = &mut process.tracks[place.track];
-        let (start_ns, end_ns) = (self.epoch_ns + start_ns, self.epoch_ns + end_ns);
-        let (begun, ended) = match start_ns >= track.clock_ns {
-            true => {
-                let since_ns = start_ns - track.clock_ns;
-                track.clock_ns = end_ns;
-                ((since_ns, None), (end_ns - start_ns, None))
-            }
-            false => {
-                let absolute = Some(CLOCK_BOOTTIME);
-                ((start_ns, absolute), (end_ns, absolute))
-            }
-        };
-
-        let mut pen = Pen::new(&mut self.chunk, self.used);
-        let packet = begin_packet(&mut pen, begun);
-        pen.short(&track.of_begin);
-        let begin = pen.begin(key(field::PACKET_TRACK_EVENT, WireType::LengthDelimited));
-        pen.word(EVENT_HEAD, 4);
-        match &name {
-            Name::Interned(iid) => {
-                pen.byte(key(field::EVENT_NAME_IID, WireType::Varint));
-                pen.varint(*iid);
-            }
-            Name::Inline(name) => {
-                pen.key(field::EVENT_NAME, WireType::LengthDelimited);
-                pen.varint(name.len() as u64);
-                pen.bytes(name.as_bytes());
-            }
-        }
-        put_integer(&mut pen, Arg::CopiedBytes, event.copied_bytes);
-        put_bool(&mut pen, Arg::Failed, event.failed);
-        if event.failed || event.status != 0 {
-            put_integer(&mut pen, Arg::Status, u64::from(event.status));
-        }
-        if event.correlation_id != 0 {
-            put_integer(&mut pen, Arg::CorrelationId, event.correlation_id);
-        }
-        put_integer(&mut pen, Arg::ThreadId, u64::from(event.thread_id));
-        if process.several_rings {
-            put_integer(&mut pen, Arg::Ring, u64::from(event.ring));
-        }
-        if event.saturated {
-            put_bool(&mut pen, Arg::Saturated, true);
-        }
-        if end_ns - start_ns != event.duration_ns {
-            // The timeline ends before the region does; its own figures are here.
-            put_integer(&mut pen, Arg::StartNs, event.start_ns);
-            put_integer(&mut pen, Arg::DurationNs, event.duration_ns);
-        }
-        if let Some(flow) = flow {
-            pen.key(field::EVENT_FLOW_IDS, WireType::SixtyFourBit);
-            pen.word((process.key ^ flow.chain).to_le_bytes(), 8);
-        }
-        pen.end(begin);
-        pen.end(packet);
-        let packet = begin_packet(&mut pen, ended);
-        pen.short(&track.of_end);
-        pen.end(packet);
-        self.used = pen.at();
-        if self.used >= CHUNK_BYTES {
-            self.write_out()?;
-        }
-        Ok(())
-    }
-
-    /// Writes what was running, the marks, the counters, and everything there is to say of the captures.
-    fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
-        for (capture, outcome) in captures.iter().zip(outcomes) {
-            let report = &outcome.report;
-            // The newest is placed first, so that those that began before it can go around it.
-            let mut tracks = BTreeSet::new();
-            for region in report.open_regions.iter().rev() {
-                tracks.insert(self.open_region(capture, region, report.last_ns)?);
-            }
-            for track in tracks {
-                self.mark(
-                    track,
-                    outcome.last_shown_ns(),
-                    marks::unfinished(outcome).to_owned(),
-                    &Value::Null,
-                )?;
-            }
-            if !self.extras.no_marks {
-                let uuid = self.processes[capture.index].uuid(TrackOf::Capture);
-                for mark in marks::of(captures, capture, outcome) {
-                    self.mark(uuid, mark.at_ns, mark.name, &mark.args)?;
-                }
-            }
-            self.counters(capture)?;
-        }
-        let facts = serde_json::to_string(&Merged::new(captures, outcomes))?;
-        self.metadata("hrx-capture", facts)?;
-        self.flush()
-    }
-}
-
-impl<Sink: Write> Followed for Perfetto<Sink> {
-    fn flush(&mut self) -> io::Result<()> {
-        self.write_out()?;
-        self.sink.flush()
-    }
-}
-
-/// What a region is called.
-enum Name {
-    Interned(u64),
-    Inline(String),
-}
-
-impl<Sink: Write> Perfetto<Sink> {
-    /// Says something of a moment on a track.
-    fn mark(&mut self, track_uuid: u64, at_ns: u64, name: String, args: &Value) -> io::Result<()> {
-        let arg = |(name, value): (&String, &Value)| annotation(name, value);
-        let args = args.as_object().into_iter().flatten().map(arg).collect();
-        self.event_at(
-            at_ns,
-            TrackEvent {
-                categories: vec![marks::CATEGORY.to_owned()],
-                name: Some(name),
-                r#type: Some(INSTANT),
-                track_uuid: Some(track_uuid),
-                debug_annotations: args,
-                ..TrackEvent::default()
-            },
-        )
-    }
-
-    /// Begins a region that never ends, and gives its track.
-    fn open_region(
-        &mut self,
-        capture: &Capture,
-        region: &OpenRegion,
-        last_ns: u64,
-    ) -> io::Result<u64> {
-        let start_ns = region.start_ns.min(SHOWN_NS_MAX);
-        let place = self.place(capture, region.lane, start_ns, None)?;
-        let process = &self.processes[capture.index];
-        let uuid = process.uuid(TrackOf::Lane(region.lane, place.sub_lane));
-        let arg = |arg: Arg, value: Value| annotation(ARG_NAMES[arg as usize - 1], &value);
-        let mut args = vec![
-            arg(Arg::CopiedBytes, region.copied_bytes.into()),
-            arg(Arg::Unfinished, true.into()),
-            arg(
-                Arg::RunningNs,
-                last_ns.saturating_sub(region.start_ns).into(),
-            ),
-            arg(Arg::ThreadId, region.thread_id.into()),
-        ];
-        if region.correlation_id != 0 {
-            args.push(arg(Arg::CorrelationId, region.correlation_id.into()));
-        }
-        if region.saturated {
-            args.push(arg(Arg::Saturated, true.into()));
-        }
-        let name = shown(capture, region.label_id);
-        self.event_at(
-            region.start_ns,
-            TrackEvent {
-                categories: vec![CATEGORY.to_owned()],
-                name: Some(format!("{name} (host-observed) [unfinished]")),
-                r#type: Some(SLICE_BEGIN),
-                track_uuid: Some(uuid),
-                debug_annotations: args,
-                ..TrackEvent::default()
-            },
-        )?;
-        Ok(uuid)
-    }
-
-    /// How fast each lane copied.
-    fn counters(&mut self, capture: &Capture) -> io::Result<()> {
-        let process = &mut self.processes[capture.index];
-        let samples = process.copy_rates.samples();
-        let parent_uuid = process.uuid(TrackOf::Capture);
-        for (lane, samples) in samples {
-            let uuid = self.processes[capture.index].uuid(TrackOf::Rate(lane));
-            self.track(TrackDescriptor {
-                uuid: Some(uuid),
-                parent_uuid: Some(parent_uuid),
-                name: Some(format!("{} GB/s", copy_rate_name(lane))),
-                counter: Some(CounterDescriptor {
-                    unit_name: Some("GB/s".to_owned()),
-                }),
-                sibling_order_rank: Some(rank(lane, usize::MAX)),
-                ..TrackDescriptor::default()
-            })?;
-            for sample in samples {
-                self.event_at(
-                    sample.at_ns,
-                    TrackEvent {
-                        r#type: Some(COUNTER),
-                        track_uuid: Some(uuid),
-                        double_counter_value: Some(sample.gigabytes_per_second),
-                        ..TrackEvent::default()
-                    },
-                )?;
-            }
-        }
-        Ok(())
+        })
     }
 
     #[inline]
@@ -513,317 +114,141 @@ impl<Sink: Write> Perfetto<Sink> {
         let lanes = &mut self.processes[capture.index].lanes;
         let place = lanes.place(lane, start_ns, end_ns);
         if place.is_new {
-            self.open_track(capture, lane, place.sub_lane)?;
+            self.begin_track(capture, lane, place.sub_lane)?;
         }
         Ok(place)
     }
 
-    /// Describes a track and begins its sequence.
+    /// Begins the track's sequence and describes the track.
     #[cold]
-    fn open_track(&mut self, capture: &Capture, lane: u32, sub_lane: usize) -> io::Result<()> {
-        self.sequences += 1;
-        let sequence = self.sequences;
-        let process = &mut self.processes[capture.index];
-        let uuid = process.uuid(TrackOf::Lane(lane, sub_lane));
-        let parent_uuid = process.uuid(TrackOf::Capture);
-        let of_begin = Short::new(|out| {
-            put_varint(out, field::PACKET_SEQUENCE_ID, sequence.into());
-            let flags = NEEDS_INCREMENTAL_STATE.into();
-            put_varint(out, field::PACKET_SEQUENCE_FLAGS, flags);
-        });
-        let event = Short::new(|out| put_varint(out, field::EVENT_TYPE, SLICE_END as u64));
-        let of_end = Short::new(|out| {
-            put_varint(out, field::PACKET_SEQUENCE_ID, sequence.into());
-            put_bytes(out, field::PACKET_TRACK_EVENT, event.bytes());
-        });
-        process.tracks.push(Track {
-            of_begin,
-            of_end,
-            clock_ns: self.epoch_ns,
-            known: Vec::new(),
-        });
-        let clock = |clock_id, is_incremental| Clock {
-            clock_id: Some(clock_id),
-            timestamp: Some(self.epoch_ns),
-            is_incremental,
-        };
-        let interned = |(iid, name): (u64, &&str)| Interned {
-            iid: Some(iid),
-            name: Some((*name).to_owned()),
-        };
-        let packet = TracePacket {
-            sequence_flags: Some(INCREMENTAL_STATE_CLEARED),
-            trace_packet_defaults: Some(TracePacketDefaults {
-                timestamp_clock_id: Some(CLOCK_OF_SEQUENCE),
-                track_event_defaults: Some(TrackEventDefaults {
-                    track_uuid: Some(uuid),
-                }),
-            }),
-            clock_snapshot: Some(ClockSnapshot {
-                clocks: vec![
-                    clock(CLOCK_OF_SEQUENCE, Some(true)),
-                    clock(CLOCK_BOOTTIME, None),
-                ],
-                primary_trace_clock: None,
-            }),
-            interned_data: Some(InternedData {
-                event_categories: vec![interned((CATEGORY_IID, &CATEGORY))],
-                debug_annotation_names: (1..).zip(&ARG_NAMES).map(interned).collect(),
-                event_names: Vec::new(),
-            }),
-            ..of_sequence(sequence)
-        };
-        self.packet(&packet)?;
-        self.track(TrackDescriptor {
-            uuid: Some(uuid),
-            parent_uuid: Some(parent_uuid),
-            name: Some(track_name(lane, sub_lane)),
-            sibling_order_rank: Some(rank(lane, sub_lane.min((1 << 10) - 2))),
-            ..TrackDescriptor::default()
-        })
+    fn begin_track(&mut self, capture: &Capture, lane: u32, sub_lane: usize) -> io::Result<()> {
+        let ids = self.processes[capture.index].ids;
+        let uuid = ids.uuid(TrackOf::Lane(lane, sub_lane));
+        let epoch_ns = self.head.epoch_ns;
+        self.sequences
+            .begin(&mut self.packets, epoch_ns, capture, uuid)?;
+        self.head.track(
+            &mut self.packets,
+            TrackDescriptor {
+                uuid: Some(uuid),
+                parent_uuid: Some(ids.uuid(TrackOf::Capture)),
+                name: Some(track_name(lane, sub_lane)),
+                sibling_order_rank: Some(rank_of_sub_lane(lane, sub_lane)),
+                ..TrackDescriptor::default()
+            },
+        )
     }
 
-    /// What to call a region on that track; makes the name known there.
+    /// Begins the regions that were still running, and marks the last moment shown on each of their tracks.
+    fn open_regions(&mut self, capture: &Capture, outcome: &Outcome) -> io::Result<()> {
+        let ids = self.processes[capture.index].ids;
+        let mut tracks = BTreeSet::new();
+        // The newest is placed first, so that those that began before it can go around it.
+        for region in outcome.report.open_regions.iter().rev() {
+            let start_ns = region.start_ns.min(SHOWN_NS_MAX);
+            let place = self.place(capture, region.lane, start_ns, None)?;
+            let uuid = ids.uuid(TrackOf::Lane(region.lane, place.sub_lane));
+            let last_ns = outcome.report.last_ns;
+            slices::write_open(&mut self.packets, self.head, uuid, capture, region, last_ns)?;
+            tracks.insert(uuid);
+        }
+        let name = marks::unfinished(outcome);
+        for uuid in tracks {
+            let at_ns = outcome.last_shown_ns();
+            let packets = &mut self.packets;
+            instants::write_mark(
+                packets,
+                self.head,
+                uuid,
+                at_ns,
+                name.to_owned(),
+                &Value::Null,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl<Sink: Write> Format for Perfetto<Sink> {
     #[inline]
-    fn name(
-        &mut self,
-        capture: &Capture,
-        track: usize,
-        label_id: u32,
-        failed: bool,
-    ) -> io::Result<Name> {
-        let iid = 2 * u64::from(label_id) + u64::from(failed) + 1;
-        let known = &self.processes[capture.index].tracks[track].known;
-        let word = known.get((iid / 64) as usize);
-        if word.is_some_and(|word| word >> (iid % 64) & 1 != 0) {
-            return Ok(Name::Interned(iid));
-        }
-        self.learn(capture, track, label_id, failed, iid)
-    }
-
-    #[cold]
-    fn learn(
-        &mut self,
-        capture: &Capture,
-        track: usize,
-        label_id: u32,
-        failed: bool,
-        iid: u64,
-    ) -> io::Result<Name> {
-        let failed = if failed { " [failed]" } else { "" };
-        let name = format!("{} (host-observed){failed}", shown(capture, label_id));
-        // Ids that cannot be believed are any number.
-        if capture.trace.label(label_id) == Label::Unreadable {
-            return Ok(Name::Inline(name));
-        }
-        let tracks = &mut self.processes[capture.index].tracks;
-        let words = (iid / 64 + 1) as usize;
-        let more = words.saturating_sub(tracks[track].known.len());
-        if self.known_words + more > KNOWN_WORDS_MAX {
-            // Saying a name again does no harm.
-            for process in &mut self.processes {
-                process
-                    .tracks
-                    .iter_mut()
-                    .for_each(|track| track.known = Vec::new());
+    fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
+        let start_ns = event.start_ns.min(SHOWN_NS_MAX);
+        let end_ns = event.end_ns().min(SHOWN_NS_MAX);
+        let place = self.place(capture, event.lane, start_ns, Some(end_ns))?;
+        let name = self.sequences.name(
+            &mut self.packets,
+            capture,
+            place.track,
+            event.label_id,
+            event.failed,
+        )?;
+        let link = match self.extras.no_flows {
+            true => None,
+            false => {
+                let end = FlowEnd {
+                    start_ns,
+                    ..FlowEnd::default()
+                };
+                self.flows.link(capture, event.correlation_id, end)
             }
-            self.known_words = 0;
-        }
-        let track = &mut self.processes[capture.index].tracks[track];
-        if track.known.len() < words {
-            self.known_words += words - track.known.len();
-            track.known.resize(words, 0);
-        }
-        track.known[words - 1] |= 1 << (iid % 64);
-        let mut packet = Vec::from(track.of_begin.bytes());
-        let names = TracePacket {
-            interned_data: Some(InternedData {
-                event_names: vec![Interned {
-                    iid: Some(iid),
-                    name: Some(name),
-                }],
-                ..InternedData::default()
-            }),
-            ..TracePacket::default()
         };
-        packet.extend(names.encode_to_vec());
-        self.encoded_packet(&packet)?;
-        Ok(Name::Interned(iid))
-    }
-
-    fn track(&mut self, descriptor: TrackDescriptor) -> io::Result<()> {
-        self.packet(&TracePacket {
-            track_descriptor: Some(descriptor),
-            ..of_sequence(HEAD_SEQUENCE)
-        })
-    }
-
-    /// Says something of the whole trace.
-    fn metadata(&mut self, name: &str, value: String) -> io::Result<()> {
-        self.packet(&TracePacket {
-            timestamp: Some(self.epoch_ns),
-            timestamp_clock_id: Some(CLOCK_BOOTTIME),
-            chrome_events: Some(ChromeEventBundle {
-                metadata: vec![ChromeMetadata {
-                    name: Some(name.to_owned()),
-                    string_value: Some(value),
-                }],
-            }),
-            ..of_sequence(HEAD_SEQUENCE)
-        })
-    }
-
-    /// Writes an event of the head's sequence.
-    fn event_at(&mut self, at_ns: u64, event: TrackEvent) -> io::Result<()> {
-        self.packet(&TracePacket {
-            timestamp: Some(self.epoch_ns + at_ns.min(SHOWN_NS_MAX)),
-            sequence_flags: Some(NEEDS_INCREMENTAL_STATE),
-            track_event: Some(event),
-            ..of_sequence(HEAD_SEQUENCE)
-        })
-    }
-
-    fn packet(&mut self, packet: &TracePacket) -> io::Result<()> {
-        self.encoded_packet(&packet.encode_to_vec())
-    }
-
-    fn encoded_packet(&mut self, packet: &[u8]) -> io::Result<()> {
-        if self.used + packet.len() + 16 > CHUNK_BYTES {
-            self.write_out()?;
+        let process = &mut self.processes[capture.index];
+        if !self.extras.no_counters {
+            let rates = &mut process.copy_rates;
+            rates.add(event.lane, start_ns, end_ns, event.copied_bytes);
         }
-        if packet.len() + 16 > CHUNK_BYTES {
-            let mut head = Vec::new();
-            encode_key(field::TRACE_PACKET, WireType::LengthDelimited, &mut head);
-            encode_varint(packet.len() as u64, &mut head);
-            self.sink.write_all(&head)?;
-            return self.sink.write_all(packet);
+        let slice = Slice {
+            event,
+            name,
+            start_ns: self.head.epoch_ns + start_ns,
+            end_ns: self.head.epoch_ns + end_ns,
+            flow_id: link.map(|link| process.ids.flow(link.chain)),
+            several_rings: process.several_rings,
+        };
+        let mut pen = self.packets.pen();
+        slice.put(&mut pen, self.sequences.of_track(capture, place.track));
+        let end = pen.at();
+        self.packets.advance_to(end)
+    }
+
+    /// Writes the regions still running, the marks, the counters and the facts about the captures.
+    fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
+        for (capture, outcome) in captures.iter().zip(outcomes) {
+            self.open_regions(capture, outcome)?;
+            let process = &mut self.processes[capture.index];
+            let (packets, head, ids) = (&mut self.packets, self.head, process.ids);
+            if !self.extras.no_marks {
+                let uuid = ids.uuid(TrackOf::Capture);
+                for mark in marks::of(captures, capture, outcome) {
+                    instants::write_mark(packets, head, uuid, mark.at_ns, mark.name, &mark.args)?;
+                }
+            }
+            counters::write_counters(packets, head, ids, process.copy_rates.samples())?;
         }
-        let mut out = &mut self.chunk[self.used..];
-        put_bytes(&mut out, field::TRACE_PACKET, packet);
-        let left = out.len();
-        self.used = self.chunk.len() - left;
-        Ok(())
-    }
-
-    fn write_out(&mut self) -> io::Result<()> {
-        self.sink.write_all(&self.chunk[..self.used])?;
-        self.used = 0;
-        Ok(())
+        let facts = serde_json::to_string(&Metadata::new(captures, outcomes))?;
+        self.head
+            .metadata(&mut self.packets, "hrx-capture", facts)?;
+        self.flush()
     }
 }
 
-/// A packet of that sequence.
-fn of_sequence(sequence: u32) -> TracePacket {
-    TracePacket {
-        trusted_packet_sequence_id: Some(sequence),
-        ..TracePacket::default()
+impl<Sink: Write> FollowedFormat for Perfetto<Sink> {
+    fn flush(&mut self) -> io::Result<()> {
+        self.packets.flush()
     }
-}
-
-fn annotation(name: &str, value: &Value) -> DebugAnnotation {
-    let integer = value.as_u64().filter(|value| i64::try_from(*value).is_ok());
-    let text = || {
-        value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned)
-    };
-    DebugAnnotation {
-        name: Some(name.to_owned()),
-        bool_value: value.as_bool(),
-        uint_value: integer,
-        string_value: (!value.is_boolean() && integer.is_none()).then(text),
-        name_iid: None,
-    }
-}
-
-#[inline]
-fn put_varint(out: &mut impl BufMut, field: u32, value: u64) {
-    encode_key(field, WireType::Varint, out);
-    encode_varint(value, out);
-}
-
-#[inline]
-fn put_bytes(out: &mut impl BufMut, field: u32, bytes: &[u8]) {
-    encode_key(field, WireType::LengthDelimited, out);
-    encode_varint(bytes.len() as u64, out);
-    out.put_slice(bytes);
-}
-
-/// What every begin of a region says: a begin, of our category.
-const EVENT_HEAD: [u8; 8] = [
-    key(field::EVENT_TYPE, WireType::Varint),
-    SLICE_BEGIN as u8,
-    key(field::EVENT_CATEGORY_IIDS, WireType::Varint),
-    CATEGORY_IID as u8,
-    0,
-    0,
-    0,
-    0,
-];
-
-/// Begins a packet of that time.
-#[inline]
-fn begin_packet(pen: &mut Pen, (timestamp, clock): (u64, Option<u32>)) -> Length {
-    let packet = pen.begin(key(field::TRACE_PACKET, WireType::LengthDelimited));
-    pen.byte(key(field::PACKET_TIMESTAMP, WireType::Varint));
-    pen.varint(timestamp);
-    if let Some(clock) = clock {
-        pen.key(field::PACKET_TIMESTAMP_CLOCK_ID, WireType::Varint);
-        pen.varint(clock.into());
-    }
-    packet
-}
-
-/// An arg; as a string where Perfetto has no integer for it.
-#[inline]
-fn put_integer(pen: &mut Pen, arg: Arg, value: u64) {
-    if value <= WORD_VARINT_MAX {
-        const KEY: u8 = key(field::ANNOTATION_UINT_VALUE, WireType::Varint);
-        let (bytes, len) = varint(value);
-        put_annotation(pen, arg, KEY, len);
-        pen.word(bytes, len);
-    } else {
-        put_large(pen, arg, value);
-    }
-}
-
-#[cold]
-fn put_large(pen: &mut Pen, arg: Arg, value: u64) {
-    if value <= i64::MAX as u64 {
-        const KEY: u8 = key(field::ANNOTATION_UINT_VALUE, WireType::Varint);
-        put_annotation(pen, arg, KEY, encoded_len_varint(value));
-        pen.varint(value);
-    } else {
-        const KEY: u8 = key(field::ANNOTATION_STRING_VALUE, WireType::LengthDelimited);
-        let mut digits = itoa::Buffer::new();
-        let digits = digits.format(value).as_bytes();
-        put_annotation(pen, arg, KEY, 1 + digits.len());
-        pen.varint(digits.len() as u64);
-        pen.bytes(digits);
-    }
-}
-
-#[inline]
-fn put_bool(pen: &mut Pen, arg: Arg, value: bool) {
-    const KEY: u8 = key(field::ANNOTATION_BOOL_VALUE, WireType::Varint);
-    put_annotation(pen, arg, KEY, 1);
-    pen.byte(value.into());
-}
-
-/// An annotation up to the key of its value, which takes so many bytes, fewer than a hundred.
-#[inline]
-fn put_annotation(pen: &mut Pen, arg: Arg, value_key: u8, value_bytes: usize) {
-    const KEY: u8 = key(field::EVENT_DEBUG_ANNOTATIONS, WireType::LengthDelimited);
-    const NAME: u8 = key(field::ANNOTATION_NAME_IID, WireType::Varint);
-    let value_len = 3 + value_bytes as u8;
-    pen.word([KEY, value_len, NAME, arg as u8, value_key, 0, 0, 0], 5);
 }
 
 #[cfg(test)]
 mod tests {
     use hrx_trace_format::{Geometry, OpenRecord, Record};
+    use prost::Message;
 
-    use super::messages::Trace;
+    use super::head::{EPOCH_NS_MAX, HEAD_SEQUENCE};
+    use super::interned::{Arg, CATEGORY_IID};
+    use super::messages::{
+        CLOCK_BOOTTIME, COUNTER, DebugAnnotation, INCREMENTAL_STATE_CLEARED, INSTANT,
+        NEEDS_INCREMENTAL_STATE, SLICE_BEGIN, SLICE_END, Trace, TracePacket, TrackEvent,
+    };
     use super::*;
     use crate::input::conversion::write_everything;
     use hrx_trace_tests::capture::{Capture as Made, region, running};
@@ -845,7 +270,7 @@ mod tests {
         (bytes, trace.packet)
     }
 
-    /// The events of sequences other than the head's: what each packet says, and when on CLOCK_BOOTTIME.
+    /// The events of all sequences but the head's: sequence, time on CLOCK_BOOTTIME, and event.
     fn events(packets: &[TracePacket]) -> Vec<(u32, u64, &TrackEvent)> {
         let mut clocks = std::collections::BTreeMap::new();
         let mut events = Vec::new();
@@ -898,13 +323,10 @@ mod tests {
         }
     }
 
-    /// What is encoded by hand is what the messages say.
+    /// prost decodes what was encoded by hand.
     #[test]
     fn a_region_is_two_packets() {
-        let mut made = Made::with(Geometry {
-            ring_count: 2,
-            ..Geometry::new(4)
-        });
+        let mut made = Made::with(Geometry::new(4).ring_count(2));
         let gemm = made.label("gemm");
         made.record(Record {
             label_id: gemm,
@@ -914,7 +336,7 @@ mod tests {
             status: 5,
             ..region(1, 1_000, 2_345)
         });
-        // Around the first: its times are absolute.
+        // It contains the first one, so its times are absolute.
         made.record(region(1, 1, u64::MAX));
         let (_, packets) = convert(&[&made], Extras::default());
         let events = events(&packets);
@@ -977,13 +399,10 @@ mod tests {
         assert_eq!(names.len(), 2);
     }
 
-    /// Labels and tracks so many that what tracks remember of names is forgotten again and again, and a name larger than a chunk.
+    /// Enough labels and tracks that sequences forget the names they know again and again, and names that are written past the chunk.
     #[test]
     fn names_are_known_before_they_are_used() {
-        let mut made = Made::with(Geometry {
-            label_bytes: 4 << 20,
-            ..Geometry::new(400)
-        });
+        let mut made = Made::with(Geometry::new(400).label_bytes(4 << 20));
         let labels: Vec<u32> = (0..200)
             .map(|i| made.label(&format!("{i}{}", "x".repeat(16_000))))
             .collect();
@@ -1031,20 +450,10 @@ mod tests {
             .iter()
             .filter_map(|packet| packet.track_descriptor.as_ref());
         let uuids: Vec<_> = tracks.map(|track| track.uuid).collect();
-        // Of each capture: the process, the marks, the lanes' own, a copy rate.
+        // For each capture: its process, its marks, its sub-lanes, and one copy rate.
         assert_eq!(uuids.len(), 2 * (2 + 5 * 9 + 1));
         let distinct: BTreeSet<_> = uuids.iter().collect();
         assert_eq!(distinct.len(), uuids.len());
-    }
-
-    #[test]
-    fn ranks_are_in_the_order_of_lanes() {
-        let lanes = [0, 1, 4, 5, (1 << 20) - 1, 1 << 20, 1 << 30, u32::MAX];
-        let ranks: Vec<i32> = lanes
-            .iter()
-            .flat_map(|lane| [rank(*lane, 0), rank(*lane, usize::MAX)])
-            .collect();
-        assert!(ranks.is_sorted() && ranks[0] > 0, "{ranks:?}");
     }
 
     #[test]

@@ -1,26 +1,27 @@
 //! Protobuf by hand, for what is written once per region: in place, and a whole word at a time.
 //!
-//! A store of eight bytes costs as much as one of a single byte, and less than finding out how many it takes. So words are stored whole, and the next one
-//! begins where the bytes end that were meant: whoever makes a pen sees to it that there is more room than everything takes.
+//! Storing eight bytes costs as much as storing one, and less than finding out how many are needed. So words are stored whole, and the next one
+//! starts where the meaningful bytes of the last one end. The buffer of a pen must therefore have more room than everything written takes.
 
-use prost::encoding::WireType;
+use prost::bytes::BufMut;
+use prost::encoding::{WireType, encode_key, encode_varint};
 
-/// What a varint of eight bytes holds.
+/// The largest value whose varint fits in eight bytes.
 pub const WORD_VARINT_MAX: u64 = (1 << 56) - 1;
 
-/// The key of a field below 16, which is one byte.
+/// The key of a field below 16: one byte.
 pub const fn key(field: u32, wire_type: WireType) -> u8 {
     assert!(field < 16);
     (field << 3) as u8 | wire_type as u8
 }
 
-/// Writes from a place of a buffer on.
+/// Writes into a buffer, from a place in it onwards.
 pub struct Pen<'buffer> {
     buffer: &'buffer mut [u8],
     at: usize,
 }
 
-/// Where the length of a message stands that is being written.
+/// Where the length of an unfinished message goes.
 #[derive(Clone, Copy)]
 pub struct Length(usize);
 
@@ -30,13 +31,13 @@ impl<'buffer> Pen<'buffer> {
         Self { buffer, at }
     }
 
-    /// Where the next byte goes.
+    /// The place of the next byte.
     #[inline]
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// The first `len` bytes of at most eight.
+    /// Writes the first `len` of these bytes.
     #[inline]
     pub fn word(&mut self, bytes: [u8; 8], len: usize) {
         self.buffer[self.at..self.at + 8].copy_from_slice(&bytes);
@@ -49,7 +50,7 @@ impl<'buffer> Pen<'buffer> {
         self.at += 1;
     }
 
-    /// The key of a field from 16 up to 2047, which is two bytes.
+    /// The key of a field from 16 to 2047: two bytes.
     #[inline]
     pub fn key(&mut self, field: u32, wire_type: WireType) {
         let key = field << 3 | wire_type as u32;
@@ -86,14 +87,14 @@ impl<'buffer> Pen<'buffer> {
         self.varint(value >> 56);
     }
 
-    /// Begins a message, of which the length comes first.
+    /// Begins a message, which starts with its length.
     #[inline]
     pub fn begin(&mut self, key: u8) -> Length {
         self.word([key, 0, 0, 0, 0, 0, 0, 0], 2);
         Length(self.at - 1)
     }
 
-    /// Ends the message that was begun last, which is shorter than 2^14 bytes.
+    /// Ends the message begun last, which must be shorter than 2^14 bytes.
     #[inline]
     pub fn end(&mut self, length: Length) {
         let bytes = self.at - length.0 - 1;
@@ -104,7 +105,7 @@ impl<'buffer> Pen<'buffer> {
         }
     }
 
-    /// Most messages are so short that a byte holds their length; makes room for the second one.
+    /// Most messages are short enough for a length of one byte. This makes room for the second.
     #[cold]
     fn end_long(&mut self, Length(at): Length, bytes: usize) {
         self.buffer.copy_within(at + 1..self.at, at + 2);
@@ -118,24 +119,24 @@ impl<'buffer> Pen<'buffer> {
 #[inline]
 pub fn varint(value: u64) -> ([u8; 8], usize) {
     if value < 1 << 14 {
-        // Most are, and it is of no use to tell one byte from two by a jump.
+        // Most values are this small. Choosing between one byte and two without a branch is faster.
         let is_long = u64::from(value >= 1 << 7);
         let bytes = value & 0x7F | is_long << 7 | value >> 7 << 8;
         return (bytes.to_le_bytes(), 1 + is_long as usize);
     }
-    // Seven bits to a byte: halves, quarters and eighths of the 56 bits move apart.
+    // Spread to seven bits a byte: first halves, then quarters, then eighths of the 56 bits move apart.
     let spread = value & 0x0FFF_FFFF | (value & 0xFF_FFFF_F000_0000) << 4;
     let spread = spread & 0x3FFF_0000_3FFF | (spread & 0x0FFF_C000_0FFF_C000) << 2;
     let spread = spread & 0x7F_007F_007F_007F | (spread & 0x3F80_3F80_3F80_3F80) << 1;
     let bits = 64 - (value | 1).leading_zeros();
     let len = bits.div_ceil(7);
-    // Every byte but the last says that another one follows.
+    // Every byte but the last has its top bit set: another byte follows.
     let others = (1u64 << (8 * (len - 1))) - 1;
     let bytes = spread | 0x8080_8080_8080_8080 & others;
     (bytes.to_le_bytes(), len as usize)
 }
 
-/// A few bytes, which are copied faster than any number of bytes.
+/// At most 16 bytes. Copying a fixed size is faster than copying a variable one.
 pub struct Short {
     padded: [u8; 16],
     len: usize,
@@ -155,12 +156,24 @@ impl Short {
     }
 }
 
+/// A field that is a number, where speed does not matter.
+pub fn put_varint(out: &mut impl BufMut, field: u32, value: u64) {
+    encode_key(field, WireType::Varint, out);
+    encode_varint(value, out);
+}
+
+/// A field that is bytes, where speed does not matter.
+pub fn put_bytes(out: &mut impl BufMut, field: u32, bytes: &[u8]) {
+    encode_key(field, WireType::LengthDelimited, out);
+    encode_varint(bytes.len() as u64, out);
+    out.put_slice(bytes);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prost::encoding::encode_varint;
 
-    /// What `write` writes, whatever stood there before.
+    /// What `write` writes over old content.
     fn written(write: impl Fn(&mut Pen)) -> Vec<u8> {
         let mut buffer = [0xA5; 1024];
         let mut pen = Pen::new(&mut buffer, 3);
@@ -169,7 +182,7 @@ mod tests {
         buffer[3..end].to_vec()
     }
 
-    /// Beside prost's, at every number of bits.
+    /// Compared with prost's, at every number of bits.
     #[test]
     fn varints() {
         for bits in 0..=64 {

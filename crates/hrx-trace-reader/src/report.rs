@@ -1,0 +1,37 @@
+//! What there is to say of a capture besides its events.
+
+use crate::account::Account;
+use crate::damage::Damage;
+use crate::ending::Ending;
+use crate::event::OpenRegion;
+
+/// Everything there is to say of a capture besides its events.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// How the capture ended.
+    pub ending: Ending,
+    /// All rings together.
+    pub account: Account,
+    /// Ring by ring.
+    pub rings: Vec<Account>,
+    /// Events that began before the capture: neither recorded nor dropped.
+    pub rejected: u64,
+    /// Regions that found the open table full: recorded when they completed, not shown while they ran.
+    pub open_refused: u64,
+    /// Names that found the label table full.
+    pub labels_refused: u64,
+    /// Slots of the open table whose content does not verify.
+    pub open_torn: u64,
+    /// What was running, oldest first.
+    pub open_regions: Vec<OpenRegion>,
+    /// When the earliest event or open region began, in nanoseconds since the capture's start; None if there is none.
+    pub first_ns: Option<u64>,
+    /// The last moment the file knows of, in nanoseconds since the capture's start: the latest completion, begin or finish. For a live capture:
+    /// the moment it was read.
+    pub last_ns: u64,
+    /// From this moment on every ring is complete: nothing that completed later was overwritten. 0: from the start.
+    pub complete_since_ns: u64,
+    /// Damage outside the records.
+    pub damages: Vec<Damage>,
+}

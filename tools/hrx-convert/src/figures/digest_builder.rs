@@ -1,0 +1,282 @@
+//! Builds digests: gathers the regions of one capture after the other, and turns their statistics into the document.
+
+use std::io;
+use std::mem;
+
+use hrx_trace_reader::{Event, OpenRegion, Trace};
+
+use crate::figures::digest::{
+    Digest, GapDigest, LabelDigest, LaneDigest, OverlapDigest, RegionDigest, RegionFigures,
+};
+use crate::figures::distribution::Distribution;
+use crate::figures::exact::{Exact, saturated};
+use crate::figures::facts::Facts;
+use crate::figures::groups::{LabelKey, LaneKey, label_key_name, lane_key_name};
+use crate::figures::measures::Measures;
+use crate::figures::statistics::{Figures, Query, Statistics};
+use crate::figures::sweep::Gap;
+use crate::input::captures::Capture;
+use crate::input::labels::name_of;
+use crate::input::outcome::Outcome;
+use crate::text::names::lane_name;
+
+/// Steps of a histogram to a doubling of the duration.
+const STEPS: u32 = 4;
+
+/// Gathers the regions of one capture after the other.
+#[derive(Default)]
+pub struct DigestBuilder(Statistics);
+
+impl DigestBuilder {
+    /// Adds a completed region of the current capture.
+    #[inline]
+    pub fn event(&mut self, event: &Event) -> io::Result<()> {
+        self.0.event(event)
+    }
+
+    /// The digest of the current capture, all of whose regions have been added; with `histograms`, each label has one. The next region is of the next
+    /// capture.
+    ///
+    /// # Errors
+    /// A temporary file cannot be written or read.
+    pub fn digest<'capture>(
+        &mut self,
+        capture: &'capture Capture,
+        outcome: &Outcome,
+        histograms: bool,
+    ) -> io::Result<Digest<'capture>> {
+        let describe = match histograms {
+            true => |durations: &Distribution| Spread::new(durations, true),
+            false => |durations: &Distribution| Spread::new(durations, false),
+        };
+        let query = Query {
+            describe,
+            name: None,
+        };
+        let statistics = mem::take(&mut self.0);
+        let figures = statistics.finish(
+            &outcome.report.open_regions,
+            outcome.report.last_ns,
+            outcome.last_shown_ns(),
+            &query,
+        )?;
+        Ok(digest(capture, outcome, figures))
+    }
+}
+
+/// What a digest says about durations.
+struct Spread {
+    p50_ns: Option<Exact>,
+    p90_ns: Option<Exact>,
+    p99_ns: Option<Exact>,
+    histogram: Vec<(Exact, u64)>,
+}
+
+impl Spread {
+    fn new(durations: &Distribution, histogram: bool) -> Self {
+        let quantile = |quantile| durations.quantile_ns(quantile).map(Exact);
+        let bars = match histogram {
+            true => durations.histogram(STEPS),
+            false => Vec::new(),
+        };
+        Self {
+            p50_ns: quantile(0.5),
+            p90_ns: quantile(0.9),
+            p99_ns: quantile(0.99),
+            histogram: bars
+                .into_iter()
+                .map(|(upper_ns, count)| (Exact(upper_ns), count))
+                .collect(),
+        }
+    }
+}
+
+fn digest<'capture>(
+    capture: &'capture Capture,
+    outcome: &Outcome,
+    figures: Figures<Spread>,
+) -> Digest<'capture> {
+    let trace = &capture.trace;
+    let report = &outcome.report;
+    let open = &report.open_regions;
+    let of = Whole {
+        trace,
+        span_ns: report.first_ns.map_or(0, |first_ns| {
+            end_ns(outcome, &figures).saturating_sub(first_ns)
+        }),
+        last_ns: report.last_ns,
+        end_ns: end_ns(outcome, &figures),
+    };
+    let ended_ns = i128::from(trace.identity().epoch_realtime_ns)
+        + i128::from(report.last_ns.saturating_sub(capture.shift_ns));
+    let lanes: Vec<LaneDigest> = figures
+        .lanes
+        .iter()
+        .map(|lane| {
+            let numbers = || figures.lanes.iter().map(|lane| lane.lane);
+            let here: Vec<&OpenRegion> = open
+                .iter()
+                .filter(|region| is_of_lane(region, lane.lane, numbers()))
+                .collect();
+            LaneDigest {
+                lane: match lane.lane {
+                    LaneKey::Number(number) => Some(number),
+                    LaneKey::Others => None,
+                },
+                name: lane_key_name(lane.lane),
+                figures: of.figures(&lane.measures, lane.busy_ns, here.len()),
+                labels: lane
+                    .labels
+                    .iter()
+                    .map(|label| {
+                        let ids = || lane.labels.iter().map(|label| label.label);
+                        let unfinished = here
+                            .iter()
+                            .filter(|region| is_of_label(region, label.label, ids()))
+                            .count();
+                        LabelDigest {
+                            label_id: match label.label {
+                                LabelKey::Id(label_id) => Some(label_id),
+                                LabelKey::Others => None,
+                            },
+                            label: label_key_name(trace, label.label),
+                            figures: of.figures(&label.measures, label.busy_ns, unfinished),
+                            histogram: label.measures.durations.histogram.clone(),
+                        }
+                    })
+                    .collect(),
+                gaps: lane.gaps.iter().map(|gap| of.gap(gap)).collect(),
+                last: lane.last.iter().map(|event| of.region(event)).collect(),
+            }
+        })
+        .collect();
+    let busy_ns = |lane: LaneKey| {
+        let lane = figures.lanes.iter().find(|other| other.lane == lane);
+        lane.map_or(0, |lane| lane.busy_ns)
+    };
+    Digest {
+        file: capture.path.display().to_string(),
+        shift_ns: Exact(capture.shift_ns),
+        facts: Facts::new(trace, report),
+        filtered_out: outcome
+            .is_filtered
+            .then_some([outcome.filtered_out, outcome.open_filtered_out].map(Exact)),
+        ended: jiff::Timestamp::from_nanosecond(ended_ns)
+            .ok()
+            .map(|ended| format!("{ended:.9}")),
+        span_ns: Exact(of.span_ns),
+        regions: of.figures(&figures.measures, figures.busy_ns, open.len()),
+        lanes,
+        overlaps: figures
+            .overlaps
+            .iter()
+            .map(|overlap| OverlapDigest {
+                lanes: overlap.lanes.map(lane_key_name),
+                overlap_ns: Exact(overlap.shared_ns),
+                share_of_span: share(overlap.shared_ns, of.span_ns),
+                share_of_each: overlap
+                    .lanes
+                    .map(|lane| share(overlap.shared_ns, busy_ns(lane))),
+            })
+            .collect(),
+        failures: figures
+            .failed
+            .iter()
+            .map(|event| of.region(event))
+            .collect(),
+        slowest: figures
+            .slowest
+            .iter()
+            .map(|event| of.region(event))
+            .collect(),
+    }
+}
+
+/// The end of the span: the last moment known; with a window, the end of the window and of the regions that reach beyond it.
+fn end_ns(outcome: &Outcome, figures: &Figures<Spread>) -> u64 {
+    outcome.last_shown_ns().max(figures.latest_ns)
+}
+
+/// The capture that figures are part of.
+struct Whole<'trace> {
+    trace: &'trace Trace,
+    span_ns: u64,
+    last_ns: u64,
+    /// The end of the span.
+    end_ns: u64,
+}
+
+impl Whole<'_> {
+    fn figures(
+        &self,
+        measures: &Measures<Spread>,
+        busy_ns: u64,
+        unfinished: usize,
+    ) -> RegionFigures {
+        let durations = &measures.durations;
+        RegionFigures {
+            count: Exact(measures.count),
+            failed: Exact(measures.failed),
+            unfinished: Exact(unfinished as u64),
+            total_ns: saturated(measures.total_ns),
+            mean_ns: measures.mean_ns().map(Exact),
+            p50_ns: durations.p50_ns,
+            p90_ns: durations.p90_ns,
+            p99_ns: durations.p99_ns,
+            max_ns: (measures.count > 0).then_some(Exact(measures.max_ns)),
+            busy_ns: Exact(busy_ns),
+            busy_share: share(busy_ns, self.span_ns),
+            copied_bytes: saturated(measures.copied_bytes),
+            gigabytes_per_second: measures.gigabytes_per_second(),
+        }
+    }
+
+    fn region(&self, event: &Event) -> RegionDigest {
+        RegionDigest {
+            label: name_of(self.trace, event.label_id).into_owned(),
+            lane: event.lane,
+            lane_name: lane_name(event.lane),
+            start_ns: Exact(event.start_ns),
+            duration_ns: Exact(event.duration_ns),
+            before_the_end_ns: Exact(self.last_ns.saturating_sub(event.end_ns())),
+            failed: event.failed,
+            status: event.status,
+            copied_bytes: Exact(event.copied_bytes),
+            correlation_id: Exact(event.correlation_id),
+            thread_id: event.thread_id,
+            ring: event.ring,
+            sequence: Exact(event.sequence),
+        }
+    }
+
+    fn gap(&self, gap: &Gap) -> GapDigest {
+        let (start_ns, duration_ns) = (gap.start_ns.0, gap.duration_ns);
+        GapDigest {
+            start_ns: Exact(start_ns),
+            duration_ns: Exact(duration_ns),
+            to_the_end: start_ns.saturating_add(duration_ns) >= self.end_ns,
+        }
+    }
+}
+
+fn is_of_lane(
+    region: &OpenRegion,
+    lane: LaneKey,
+    mut lanes: impl Iterator<Item = LaneKey>,
+) -> bool {
+    let own = LaneKey::Number(region.lane);
+    own == lane || lane == LaneKey::Others && !lanes.any(|other| other == own)
+}
+
+fn is_of_label(
+    region: &OpenRegion,
+    label: LabelKey,
+    mut labels: impl Iterator<Item = LabelKey>,
+) -> bool {
+    let own = LabelKey::Id(region.label_id);
+    own == label || label == LabelKey::Others && !labels.any(|other| other == own)
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}

@@ -1,0 +1,48 @@
+//! Counters: how fast each lane copied, over time.
+
+use std::io::{self, Write};
+
+use crate::formats::perfetto::head::Head;
+use crate::formats::perfetto::messages::{COUNTER, CounterDescriptor, TrackDescriptor, TrackEvent};
+use crate::formats::perfetto::packets::PacketStream;
+use crate::formats::perfetto::track_ids::{TrackIds, TrackOf, rank_of_rate};
+use crate::tracks::copy_rates::Sample;
+use crate::tracks::names::copy_rate_name;
+
+/// Writes the copy rates of one capture, lane by lane.
+pub fn write_counters<Sink: Write>(
+    packets: &mut PacketStream<Sink>,
+    head: Head,
+    ids: TrackIds,
+    lanes: impl Iterator<Item = (u32, Vec<Sample>)>,
+) -> io::Result<()> {
+    for (lane, samples) in lanes {
+        let uuid = ids.uuid(TrackOf::Rate(lane));
+        head.track(
+            packets,
+            TrackDescriptor {
+                uuid: Some(uuid),
+                parent_uuid: Some(ids.uuid(TrackOf::Capture)),
+                name: Some(format!("{} GB/s", copy_rate_name(lane))),
+                counter: Some(CounterDescriptor {
+                    unit_name: Some("GB/s".to_owned()),
+                }),
+                sibling_order_rank: Some(rank_of_rate(lane)),
+                ..TrackDescriptor::default()
+            },
+        )?;
+        for sample in samples {
+            head.event_at(
+                packets,
+                sample.at_ns,
+                TrackEvent {
+                    r#type: Some(COUNTER),
+                    track_uuid: Some(uuid),
+                    double_counter_value: Some(sample.gigabytes_per_second),
+                    ..TrackEvent::default()
+                },
+            )?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! Regions, as slices of their tracks. A completed one is a begin and an end packet, encoded by hand; an open one is a begin packet alone.
+
+use std::io::{self, Write};
+
+use hrx_trace_reader::{Event, OpenRegion};
+use prost::encoding::WireType;
+use serde_json::Value;
+
+use crate::formats::perfetto::annotations::{annotation, put_bool, put_integer};
+use crate::formats::perfetto::head::Head;
+use crate::formats::perfetto::interned::{Arg, CATEGORY_IID};
+use crate::formats::perfetto::messages::{CLOCK_BOOTTIME, SLICE_BEGIN, TrackEvent, field};
+use crate::formats::perfetto::packets::PacketStream;
+use crate::formats::perfetto::pen::{Length, Pen, key};
+use crate::formats::perfetto::sequences::{Sequence, SliceName};
+use crate::input::captures::Capture;
+use crate::text::names::shown;
+use crate::tracks::names::REGION_CATEGORY;
+
+/// How every begin event of a region starts: a begin, of our category.
+const BEGIN_EVENT: [u8; 8] = [
+    key(field::EVENT_TYPE, WireType::Varint),
+    SLICE_BEGIN as u8,
+    key(field::EVENT_CATEGORY_IIDS, WireType::Varint),
+    CATEGORY_IID as u8,
+    0,
+    0,
+    0,
+    0,
+];
+
+/// A completed region, and what its packets say besides the event's own fields.
+pub struct Slice<'event> {
+    pub event: &'event Event,
+    pub name: SliceName,
+    /// On CLOCK_BOOTTIME, as shown.
+    pub start_ns: u64,
+    pub end_ns: u64,
+    pub flow_id: Option<u64>,
+    /// Whether the ring has to be named.
+    pub several_rings: bool,
+}
+
+impl Slice<'_> {
+    /// Writes both packets.
+    #[inline]
+    pub fn put(&self, pen: &mut Pen, sequence: &mut Sequence) {
+        let Self {
+            event,
+            start_ns,
+            end_ns,
+            ..
+        } = *self;
+        let (begin_time, end_time) = match start_ns >= sequence.clock_ns {
+            true => {
+                let since_ns = start_ns - sequence.clock_ns;
+                sequence.clock_ns = end_ns;
+                ((since_ns, None), (end_ns - start_ns, None))
+            }
+            false => {
+                let absolute = Some(CLOCK_BOOTTIME);
+                ((start_ns, absolute), (end_ns, absolute))
+            }
+        };
+
+        let packet = begin_packet(pen, begin_time);
+        pen.short(&sequence.of_begin);
+        let begin = pen.begin(key(field::PACKET_TRACK_EVENT, WireType::LengthDelimited));
+        pen.word(BEGIN_EVENT, 4);
+        match &self.name {
+            SliceName::Interned(iid) => {
+                pen.byte(key(field::EVENT_NAME_IID, WireType::Varint));
+                pen.varint(*iid);
+            }
+            SliceName::Inline(name) => {
+                pen.key(field::EVENT_NAME, WireType::LengthDelimited);
+                pen.varint(name.len() as u64);
+                pen.bytes(name.as_bytes());
+            }
+        }
+        put_integer(pen, Arg::CopiedBytes, event.copied_bytes);
+        put_bool(pen, Arg::Failed, event.failed);
+        if event.failed || event.status != 0 {
+            put_integer(pen, Arg::Status, u64::from(event.status));
+        }
+        if event.correlation_id != 0 {
+            put_integer(pen, Arg::CorrelationId, event.correlation_id);
+        }
+        put_integer(pen, Arg::ThreadId, u64::from(event.thread_id));
+        if self.several_rings {
+            put_integer(pen, Arg::Ring, u64::from(event.ring));
+        }
+        if event.saturated {
+            put_bool(pen, Arg::Saturated, true);
+        }
+        if end_ns - start_ns != event.duration_ns {
+            // The timeline ends before the region does: these are the region's own times.
+            put_integer(pen, Arg::StartNs, event.start_ns);
+            put_integer(pen, Arg::DurationNs, event.duration_ns);
+        }
+        if let Some(flow_id) = self.flow_id {
+            pen.key(field::EVENT_FLOW_IDS, WireType::SixtyFourBit);
+            pen.word(flow_id.to_le_bytes(), 8);
+        }
+        pen.end(begin);
+        pen.end(packet);
+
+        let packet = begin_packet(pen, end_time);
+        pen.short(&sequence.of_end);
+        pen.end(packet);
+    }
+}
+
+/// Begins a packet up to and including its time: a timestamp, and its clock if it is not the sequence's own.
+#[inline]
+fn begin_packet(pen: &mut Pen, (timestamp, clock): (u64, Option<u32>)) -> Length {
+    let packet = pen.begin(key(field::TRACE_PACKET, WireType::LengthDelimited));
+    pen.byte(key(field::PACKET_TIMESTAMP, WireType::Varint));
+    pen.varint(timestamp);
+    if let Some(clock) = clock {
+        pen.key(field::PACKET_TIMESTAMP_CLOCK_ID, WireType::Varint);
+        pen.varint(clock.into());
+    }
+    packet
+}
+
+/// Begins a region that never ends. `last_ns`: the last known moment, up to which it has been running.
+pub fn write_open<Sink: Write>(
+    packets: &mut PacketStream<Sink>,
+    head: Head,
+    track_uuid: u64,
+    capture: &Capture,
+    region: &OpenRegion,
+    last_ns: u64,
+) -> io::Result<()> {
+    let arg = |arg: Arg, value: Value| annotation(arg.name(), &value);
+    let running_ns = last_ns.saturating_sub(region.start_ns);
+    let mut args = vec![
+        arg(Arg::CopiedBytes, region.copied_bytes.into()),
+        arg(Arg::Unfinished, true.into()),
+        arg(Arg::RunningNs, running_ns.into()),
+        arg(Arg::ThreadId, region.thread_id.into()),
+    ];
+    if region.correlation_id != 0 {
+        args.push(arg(Arg::CorrelationId, region.correlation_id.into()));
+    }
+    if region.saturated {
+        args.push(arg(Arg::Saturated, true.into()));
+    }
+    let name = shown(capture, region.label_id);
+    head.event_at(
+        packets,
+        region.start_ns,
+        TrackEvent {
+            categories: vec![REGION_CATEGORY.to_owned()],
+            name: Some(format!("{name} (host-observed) [unfinished]")),
+            r#type: Some(SLICE_BEGIN),
+            track_uuid: Some(track_uuid),
+            debug_annotations: args,
+            ..TrackEvent::default()
+        },
+    )
+}

@@ -1,0 +1,56 @@
+//! The outcome of reading one capture: the reader's report, and what a filter left out.
+
+use hrx_trace_reader::Report;
+
+/// The outcome for one capture. All times are nanoseconds on the common timeline.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The reader's report, reduced to what is shown: its open regions are those that the filter admits, and its `first_ns` is the start of the
+    /// first region that is shown.
+    pub report: Report,
+    /// Whether there was a filter: then outputs state the next two even if they are 0.
+    pub is_filtered: bool,
+    /// Recovered events that the filter left out.
+    pub filtered_out: u64,
+    /// Open regions that the filter left out.
+    pub open_filtered_out: u64,
+    /// The end of the selected window, if that is before the end of the capture.
+    pub until_ns: Option<u64>,
+}
+
+impl Outcome {
+    /// The outcome without a filter.
+    pub fn new(report: Report) -> Self {
+        Self {
+            report,
+            is_filtered: false,
+            filtered_out: 0,
+            open_filtered_out: 0,
+            until_ns: None,
+        }
+    }
+
+    /// The last moment that is shown: the end of the window, or the last moment known.
+    pub fn last_shown_ns(&self) -> u64 {
+        self.until_ns.unwrap_or(self.report.last_ns)
+    }
+
+    /// The number of events that are shown.
+    pub fn shown(&self) -> u64 {
+        let recovered = self.report.account.recovered;
+        recovered.saturating_sub(self.filtered_out)
+    }
+}
+
+/// Whether the capture has every event from its start on. `complete_since_ns` does not tell: it may be 0 although something was overwritten
+/// before the first moment had passed.
+pub fn is_complete(report: &Report) -> bool {
+    (report.account.overwritten, report.account.overtaken) == (0, 0)
+}
+
+/// From the start of the first region to the last moment known, in nanoseconds; 0 without regions.
+pub fn span_ns(report: &Report) -> u64 {
+    report
+        .first_ns
+        .map_or(0, |first_ns| report.last_ns.saturating_sub(first_ns))
+}
