@@ -412,7 +412,7 @@ def describe_event(event, ring, threads):
         document |= {"status": event["status"], "failed": bool(flags & FLAG_FAILED), "cancelled": bool(flags & FLAG_CANCELLED)}
         document["hidden"] = event["open_slot"] == OPEN_SLOT_NONE
     document["saturated"] = bool(flags & FLAG_SATURATED)
-    return document | arguments_of(event["records"], flags & FLAG_ARGUMENTS)
+    return document | arguments_of(event["records"], bool(flags & FLAG_ARGUMENTS))
 
 
 def describe_open(region, threads):
