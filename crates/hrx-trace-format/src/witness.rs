@@ -4,7 +4,9 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::checksum::{Area, Checksum};
 
-pub use crate::constants::{CAUSE_EXEC, CAUSE_EXIT, CAUSE_SIGNAL, WITNESS_BYTES, WITNESS_WORD};
+pub use crate::constants::{
+    CAUSE_EXEC, CAUSE_EXIT, CAUSE_SIGNAL, WITNESS_BYTES, WITNESS_OFFSET, WITNESS_WORD,
+};
 
 /// What a witness says: 128 bytes, in a sector of their own.
 #[repr(C)]
