@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::time::Instant;
 
 use hrx_trace_format::Identity;
+use hrx_trace_format::header::CLOCK_MONOTONIC;
 use rustix::time::{ClockId, clock_gettime};
 
 /// Fills in the process, the host and the program.
@@ -30,6 +31,9 @@ pub fn stamp(identity: &mut Identity) -> Instant {
     identity.epoch_realtime_ns = now_ns(ClockId::Realtime);
     identity.epoch_boottime_ns = now_ns(ClockId::Boottime);
     identity.epoch_monotonic_ns = now_ns(ClockId::Monotonic);
+    identity.clock = CLOCK_MONOTONIC;
+    // Not measured.
+    identity.epoch_bracket_ns = u32::MAX;
     // std's Instant is CLOCK_MONOTONIC too, but does not give its number away.
     Instant::now()
 }
