@@ -96,6 +96,36 @@ fn paths_in_code_are_imports() {
 }
 
 #[test]
+fn an_import_counts_once_however_often_its_name_is_used() {
+    circle_of_a_and_b("pub struct B;\nuse crate::a::A;\nfn f() { A::new(); A }", 2);
+}
+
+#[test]
+fn an_exported_macro_is_of_the_file_that_defines_it() {
+    let a = "use crate::b::B;\n#[macro_export] macro_rules! m { () => {} }";
+    let b = "pub struct B;\nfn f() { crate::m!() }";
+    let found = violations(&[A_AND_B, ("a.rs", a), ("b.rs", b)]);
+    let expected = "it: files that import each other
+    a.rs:1 imports b.rs
+    b.rs:2 imports a.rs";
+    assert_eq!(found, [expected]);
+}
+
+#[test]
+fn a_function_is_not_taken_for_the_module_of_its_name() {
+    let lib = "mod a; mod b;\npub fn a() {}";
+    let found = violations(&[
+        ("lib.rs", lib),
+        A_USES_B,
+        ("b.rs", "pub struct B;\nfn f() { crate::a() }"),
+    ]);
+    assert_eq!(
+        found,
+        ["b.rs:2 imports lib.rs: upward, to the module that holds it"]
+    );
+}
+
+#[test]
 fn paths_in_macros_are_imports() {
     circle_of_a_and_b(
         "pub struct B;\nfn f() { println!(\"{}\",\ncrate::a::run()) }",
@@ -148,6 +178,7 @@ fn what_only_tests_compile_is_left_out() {
     );
     no_circle_of_a_and_b("pub struct B;\n#[cfg(all(test, unix))]\nfn f() { crate::a::run() }");
     no_circle_of_a_and_b("pub struct B;\nimpl B { #[cfg(test)] fn f() { crate::a::run() } }");
+    no_circle_of_a_and_b("pub struct B;\n#[cfg(any(test, doctest))]\nuse crate::a::A;");
     no_circle_of_a_and_b("pub struct B { #[cfg(test)] x: crate::a::A }");
     no_circle_of_a_and_b("pub struct B;\nfn f() { #[cfg(test)] crate::a::run(); }");
     no_circle_of_a_and_b("#![cfg(test)]\npub struct B;\nuse crate::a::A;");
@@ -222,16 +253,18 @@ fn a_name_that_a_module_above_re_exports_comes_from_where_it_is_defined() {
 fn a_module_does_not_import_what_it_only_re_exports() {
     let inner = ("f/x.rs", "use crate::f::y::Y;\npub struct X;");
     let other = ("f/y.rs", "pub struct Y;");
-    let files = |text| {
-        read(
-            &[("lib.rs", "mod f;"), ("f/mod.rs", text), inner, other],
-            &[],
-        )
+    let edges = |text: &str| {
+        let files = [("lib.rs", "mod f;"), ("f/mod.rs", text), inner, other];
+        read(&files, &[]).edge_count()
     };
-    let edges = |text| files(text).edge_count();
     assert_eq!(edges("mod x; mod y;"), 1);
     assert_eq!(edges("mod x; mod y; pub use self::x::X;"), 1);
     assert_eq!(edges("mod x; mod y; pub use x::*;"), 1);
+    let no_paths = "f!(s.X, $X, 'X, <u8>::X, std::X)";
+    assert_eq!(
+        edges(&format!("mod x; mod y; pub use self::x::X; {no_paths};")),
+        1
+    );
     // Here it uses what it re-exports.
     assert_eq!(edges("mod x; mod y; pub use self::x::X; fn f() -> X {}"), 2);
     assert_eq!(
@@ -367,6 +400,11 @@ fn a_wing_imports_only_those_after_it_in_the_order() {
         with_words("\nfn f() { super::super::answers::summary::cut() }", &ORDER),
         [upward]
     );
+    let mut files = WINGS.to_vec();
+    files[1].1 = "pub struct Arguments;\nuse crate::answers::summary::cut;";
+    files.push(("text/words.rs", ""));
+    let next = "cli.rs:2 imports answers/summary.rs: `cli` stands below `answers`";
+    assert_eq!(read(&files, &ORDER).violations(), [next]);
     // It is upward though nothing leads back.
     let reversed = ["text", "lib", "answers", "cli"];
     let found = with_words("pub fn wrap() {}", &reversed);

@@ -480,7 +480,7 @@ fn is_for_tests(attribute: &syn::Attribute) -> bool {
     wants_tests(&attribute.meta)
 }
 
-/// `cfg(test)`, `cfg(doctest)`, and `cfg(all(…))` with one of them in it.
+/// Whether a `cfg` needs `test` or `doctest`.
 fn wants_tests(meta: &syn::Meta) -> bool {
     fn predicate(meta: &syn::Meta) -> bool {
         let syn::Meta::List(list) = meta else {
@@ -488,9 +488,9 @@ fn wants_tests(meta: &syn::Meta) -> bool {
         };
         let comma = syn::punctuated::Punctuated::<syn::Meta, syn::Token![,]>::parse_terminated;
         let parts = list.parse_args_with(comma).unwrap_or_default();
-        match parts.len() {
-            1 if list.path.is_ident("any") => predicate(&parts[0]),
-            _ => list.path.is_ident("all") && parts.iter().any(predicate),
+        match list.path.is_ident("any") {
+            true => parts.iter().all(predicate),
+            false => list.path.is_ident("all") && parts.iter().any(predicate),
         }
     }
     match meta {

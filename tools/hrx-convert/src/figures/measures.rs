@@ -57,6 +57,7 @@ impl<D> Measures<D> {
 
 impl Measures<Durations> {
     /// Adds a region.
+    #[inline]
     pub fn note(&mut self, event: &Event, store: &mut DurationStore) -> io::Result<()> {
         self.count += 1;
         self.failed += u64::from(event.failed);

@@ -1,7 +1,7 @@
 //! The regions of the timeline: the ones of all captures that ended last, whatever order they come in.
 //!
 //! They are in an unnamed temporary file, because together they would take a hundred MiB of memory. Whenever it holds twice as many as wanted,
-//! the older half is dropped, and from then on every region that ended before the ones kept.
+//! the older ones are dropped, and from then on every region that ended before the ones kept.
 
 use std::fs::File;
 use std::io;

@@ -26,26 +26,27 @@ mod interned;
 mod messages;
 mod packets;
 mod pen;
-mod sequences;
+mod sequence;
 mod slices;
 mod track_ids;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use hrx_trace_reader::Event;
+use hrx_trace_reader::{Event, Label};
 use serde_json::Value;
 
-use self::head::Head;
+use self::head::{HEAD_SEQUENCE, Head};
 use self::messages::TrackDescriptor;
 use self::packets::PacketStream;
-use self::sequences::Sequences;
+use self::sequence::{Sequence, SliceName};
 use self::slices::Slice;
 use self::track_ids::{TrackIds, TrackOf, rank_of_sub_lane};
 use crate::figures::metadata::Metadata;
 use crate::input::captures::{Capture, Captures};
 use crate::input::format::{FollowedFormat, Format};
 use crate::input::outcome::Outcome;
+use crate::text::names::shown;
 use crate::tracks::copy_rates::CopyRates;
 use crate::tracks::extras::Extras;
 use crate::tracks::flows::{FlowEnd, Flows};
@@ -53,11 +54,17 @@ use crate::tracks::lanes::{Lanes, Place, SHOWN_NS_MAX};
 use crate::tracks::marks;
 use crate::tracks::names::track_name;
 
+/// Memory for the names that all sequences know, in words of 64 names.
+const KNOWN_WORDS_MAX: usize = 1 << 20;
+
 /// Writes captures as one trace of Perfetto's.
 pub struct Perfetto<Sink> {
     packets: PacketStream<Sink>,
     head: Head,
-    sequences: Sequences,
+    /// The number of the latest packet sequence.
+    latest_sequence: u32,
+    /// Words that all sequences have for the names they know.
+    known_words: usize,
     flows: Flows,
     extras: Extras,
     /// By capture.
@@ -69,6 +76,8 @@ struct PerfettoProcess {
     ids: TrackIds,
     lanes: Lanes,
     copy_rates: CopyRates,
+    /// By [`Place::track`].
+    sequences: Vec<Sequence>,
     several_rings: bool,
 }
 
@@ -78,6 +87,7 @@ impl PerfettoProcess {
             ids: TrackIds::new(capture),
             lanes: Lanes::new(SHOWN_NS_MAX),
             copy_rates: CopyRates::new(captures),
+            sequences: Vec::new(),
             several_rings: capture.trace.identity().ring_count > 1,
         }
     }
@@ -93,7 +103,8 @@ impl<Sink: Write> Perfetto<Sink> {
         Ok(Self {
             packets,
             head,
-            sequences: Sequences::new(count),
+            latest_sequence: HEAD_SEQUENCE,
+            known_words: 0,
             flows: Flows::new(),
             extras,
             processes: captures
@@ -122,11 +133,16 @@ impl<Sink: Write> Perfetto<Sink> {
     /// Begins the track's sequence and describes the track.
     #[cold]
     fn begin_track(&mut self, capture: &Capture, lane: u32, sub_lane: usize) -> io::Result<()> {
-        let ids = self.processes[capture.index].ids;
+        let process = &mut self.processes[capture.index];
+        let ids = process.ids;
         let uuid = ids.uuid(TrackOf::Lane(lane, sub_lane));
-        let epoch_ns = self.head.epoch_ns;
-        self.sequences
-            .begin(&mut self.packets, epoch_ns, capture, uuid)?;
+        self.latest_sequence += 1;
+        process.sequences.push(Sequence::begin(
+            &mut self.packets,
+            self.latest_sequence,
+            self.head.epoch_ns,
+            uuid,
+        )?);
         self.head.track(
             &mut self.packets,
             TrackDescriptor {
@@ -137,6 +153,50 @@ impl<Sink: Write> Perfetto<Sink> {
                 ..TrackDescriptor::default()
             },
         )
+    }
+
+    /// The name of a region on that track, which the track's sequence knows from here on.
+    #[inline]
+    fn name(
+        &mut self,
+        capture: &Capture,
+        track: usize,
+        label_id: u32,
+        failed: bool,
+    ) -> io::Result<SliceName> {
+        let iid = 2 * u64::from(label_id) + u64::from(failed) + 1;
+        match self.processes[capture.index].sequences[track].knows(iid) {
+            true => Ok(SliceName::Interned(iid)),
+            false => self.learn(capture, track, label_id, failed, iid),
+        }
+    }
+
+    #[cold]
+    fn learn(
+        &mut self,
+        capture: &Capture,
+        track: usize,
+        label_id: u32,
+        failed: bool,
+        iid: u64,
+    ) -> io::Result<SliceName> {
+        let failed = if failed { " [failed]" } else { "" };
+        let name = format!("{} (host-observed){failed}", shown(capture, label_id));
+        // The id of an unreadable label may be any number, and far too large for a bit of its own.
+        if capture.trace.label(label_id) == Label::Unreadable {
+            return Ok(SliceName::Inline(name));
+        }
+        let words = self.processes[capture.index].sequences[track].words_to_learn(iid);
+        if self.known_words + words > KNOWN_WORDS_MAX {
+            let processes = self.processes.iter_mut();
+            let sequences = processes.flat_map(|process| &mut process.sequences);
+            sequences.for_each(Sequence::forget);
+            self.known_words = 0;
+        }
+        let sequence = &mut self.processes[capture.index].sequences[track];
+        self.known_words += sequence.words_to_learn(iid);
+        sequence.learn(&mut self.packets, iid, name)?;
+        Ok(SliceName::Interned(iid))
     }
 
     /// Begins the regions that were still running, and marks the last moment shown on each of their tracks.
@@ -175,13 +235,7 @@ impl<Sink: Write> Format for Perfetto<Sink> {
         let start_ns = event.start_ns.min(SHOWN_NS_MAX);
         let end_ns = event.end_ns().min(SHOWN_NS_MAX);
         let place = self.place(capture, event.lane, start_ns, Some(end_ns))?;
-        let name = self.sequences.name(
-            &mut self.packets,
-            capture,
-            place.track,
-            event.label_id,
-            event.failed,
-        )?;
+        let name = self.name(capture, place.track, event.label_id, event.failed)?;
         let link = match self.extras.no_flows {
             true => None,
             false => {
@@ -206,7 +260,7 @@ impl<Sink: Write> Format for Perfetto<Sink> {
             several_rings: process.several_rings,
         };
         let mut pen = self.packets.pen();
-        slice.put(&mut pen, self.sequences.of_track(capture, place.track));
+        slice.put(&mut pen, &mut process.sequences[place.track]);
         let end = pen.at();
         self.packets.advance_to(end)
     }

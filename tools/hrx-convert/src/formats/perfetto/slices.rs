@@ -12,7 +12,7 @@ use crate::formats::perfetto::interned::{Arg, CATEGORY_IID};
 use crate::formats::perfetto::messages::{CLOCK_BOOTTIME, SLICE_BEGIN, TrackEvent, field};
 use crate::formats::perfetto::packets::PacketStream;
 use crate::formats::perfetto::pen::{Length, Pen, key};
-use crate::formats::perfetto::sequences::{Sequence, SliceName};
+use crate::formats::perfetto::sequence::{Sequence, SliceName};
 use crate::input::captures::Capture;
 use crate::text::names::shown;
 use crate::tracks::names::REGION_CATEGORY;
