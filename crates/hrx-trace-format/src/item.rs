@@ -66,7 +66,7 @@ impl Item {
         }
     }
 
-    /// Whose arguments it takes, or belongs to. None: nobody's, as its `open_slot` names nothing. Whether the table has such a slot is not looked at.
+    /// Whose arguments it takes, or is one of. None: its `open_slot` names nothing. Whether the table has such a slot is not looked at.
     #[inline]
     #[must_use]
     pub fn holder(&self) -> Option<Holder> {
