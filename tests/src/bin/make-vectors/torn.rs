@@ -31,6 +31,7 @@ pub fn images() -> Vec<Image> {
         died_between_an_amendment_and_its_line(),
         died_while_rewriting_an_amendment(),
         died_before_a_mark(),
+        arguments_of_lost_marks(),
         lines_of_earlier_tenants(),
         lines_that_cannot_be_believed(),
         equal_beginnings(),
@@ -768,6 +769,49 @@ fn died_before_a_mark() -> Image {
     image
 }
 
+fn arguments_of_lost_marks() -> Image {
+    let mut image = Image::new(
+        "arguments-of-lost-marks",
+        "Marks of one thread that are torn: their arguments are not given to the thread's next mark, whether it is of the same moment, which the numbers that begin anew tell, or of another, and has lost its own first argument.",
+        tight(16, 1, 1, 64),
+    );
+    let of = |start_ns| ArgumentsOf::event(start_ns, THREAD);
+    let marked = |sequence, start_ns| Mark {
+        start_ns,
+        flags: FLAG_ARGUMENTS,
+        ..mark(sequence)
+    };
+    // Tickets 3, 6 and 7 are torn.
+    image.item(0, Item::Argument(numbered(of(1_000), 1, 0, 70)));
+    image.item(0, Item::Argument(numbered(of(1_000), 2, 1, 71)));
+    image.item(0, Item::Argument(numbered(of(1_000), 4, 0, 72)));
+    let same_moment = marked(5, 1_000);
+    image.item(0, Item::Mark(same_moment));
+    image.expect(Event::mark(0, &same_moment));
+    image.expect_arguments(vec![number(72)], 0);
+    image.item(0, Item::Argument(numbered(of(2_000), 8, 0, 73)));
+    image.item(0, Item::Argument(numbered(of(3_000), 9, 1, 74)));
+    let other_moment = marked(10, 3_000);
+    image.item(0, Item::Mark(other_moment));
+    image.expect(Event::mark(0, &other_moment));
+    image.expect_arguments(vec![number(74)], 1);
+    image.claimed(0, 10);
+    image.expect_tickets(
+        0,
+        Tickets {
+            claimed: 10,
+            recovered: 7,
+            torn: 3,
+            marks: 2,
+            arguments: 5,
+            joined: 2,
+            orphaned: 3,
+            ..Tickets::default()
+        },
+    );
+    image
+}
+
 fn lines_of_earlier_tenants() -> Image {
     let mut image = Image::new(
         "lines-of-earlier-tenants",
@@ -1227,7 +1271,7 @@ fn texts_with_missing_parts() -> Image {
 fn texts_that_contradict_themselves() -> Image {
     let mut image = Image::new(
         "texts-that-contradict-themselves",
-        "Arguments that no writer writes: two of one number with different keys, types or sizes are two arguments; of two records for the same part the first counts, and of a line and the ring's record with its ticket the ring's; parts may come in any order.",
+        "Arguments that no writer writes: two of one number with different keys, types or sizes of text are two arguments; of two records for the same part the first counts, and of a line and the ring's record with its ticket the ring's; parts may come in any order.",
         lined(16, 1, 1, 8, 64),
     );
     let open = running(0, 0);
@@ -1245,7 +1289,11 @@ fn texts_that_contradict_themselves() -> Image {
     other.content = [b'e'; 26];
     image.item(0, Item::Argument(at(3, other)));
     image.item(0, Item::Argument(numbered(of, 4, 0, 7)));
-    image.item(0, Item::Argument(numbered(of, 5, 0, 8)));
+    let also = Argument {
+        text_bytes: 3,
+        ..numbered(of, 5, 0, 8)
+    };
+    image.item(0, Item::Argument(also));
     let short = argument(of, 6, 0, 0, ArgumentValue::Text(b"short"));
     image.item(0, Item::Argument(short));
     let signed = argument(of, 7, 0, 0, ArgumentValue::I64(-1));

@@ -392,7 +392,8 @@ fn unused_bits() -> Image {
     for ring in 0..2 {
         image.put(identity.control_line(ring) + 8, &[0xFF; 56]);
     }
-    // The last flags are unused in all records, those of other kinds too, and an argument's text size if it is no text.
+    // The last flags are unused in all records, those of other kinds too, and an argument's text size if it is no text. So is the slot of a mark and of a
+    // value: that it is the open region's, and their tickets above its beginning, means nothing.
     let with_arguments = Record {
         flags: 0xE0 | FLAG_WAITING | FLAG_ARGUMENTS,
         open_slot: 600,
@@ -421,7 +422,7 @@ fn unused_bits() -> Image {
     image.expect(Event::value(0, &unusual));
     let open = OpenRecord {
         flags: 0xED,
-        ..running(0, 3)
+        ..running(0, 1)
     };
     image.open(0, open);
     let mut unusual = Argument {
@@ -1298,17 +1299,19 @@ fn groups() -> Image {
     let mut image = Image::new(
         "groups",
         "Groups of labels, a lane, a thread and a key, one of them shared; the same text in two groups is two labels. A group's own group means nothing, and a group that no used name is in is not listed.",
-        tight(4, 1, 1, 64 * 9),
+        tight(4, 1, 1, 64 * 11),
     );
     image.name(1, &Name::of(NAME_GROUP, "nccl").in_group(2));
     image.name(2, &Name::of(NAME_GROUP, "GPU 0"));
     image.name(3, &Name::of(NAME_GROUP, "not used"));
     image.name(4, &Name::of(NAME_LABEL, "all_reduce").in_group(1));
     image.name(5, &Name::of(NAME_LABEL, "all_reduce").in_group(2));
-    image.name(6, &Name::lane(2, "stream 0").in_group(2));
-    image.name(7, &Name::thread(THREAD, 0, "proxy").in_group(1));
+    image.name(6, &Name::lane(2, "stream 0").in_group(10));
+    image.name(7, &Name::thread(THREAD, 0, "proxy").in_group(11));
     image.name(8, &Name::of(NAME_KEY, "bytes").in_group(1));
     image.name(9, &Name::of(NAME_LABEL, "in group 3").in_group(3));
+    image.name(10, &Name::of(NAME_GROUP, "GPU 1"));
+    image.name(11, &Name::of(NAME_GROUP, "pool"));
     let of = ArgumentsOf::event(2_100, THREAD);
     image.item(
         0,
@@ -1335,15 +1338,17 @@ fn groups() -> Image {
     image.expected.labels.insert(4, name("all_reduce", 1));
     image.expected.labels.insert(5, name("all_reduce", 2));
     image.expected.keys.insert(8, name("bytes", 1));
-    image.expected.lanes.insert(2, ("stream 0".to_owned(), 2));
+    image.expected.lanes.insert(2, ("stream 0".to_owned(), 10));
     image.expected.threads.push(ThreadName {
         thread_id: THREAD,
         since_ns: 0,
         text: "proxy".to_owned(),
-        group: 1,
+        group: 11,
     });
     image.expect_group(1, Some("nccl"));
     image.expect_group(2, Some("GPU 0"));
+    image.expect_group(10, Some("GPU 1"));
+    image.expect_group(11, Some("pool"));
     image.expect_tickets(
         0,
         Tickets {
