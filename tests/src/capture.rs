@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use bytemuck::Zeroable;
-use hrx_trace_format::header::{STATE_FINISHED, STATE_RECORDING};
+use hrx_trace_format::header::{CLOCK_MONOTONIC, STATE_FINISHED, STATE_RECORDING};
+use hrx_trace_format::name::{self, BLOCK_BYTES, NAME_LABEL};
 use hrx_trace_format::open::{KIND_OPEN, sequence_of};
 use hrx_trace_format::record::slot_of;
-use hrx_trace_format::{Area, Checksum, Counters, Geometry, Identity, OpenRecord, Record, label};
+use hrx_trace_format::{Area, Checksum, Counters, Geometry, Identity, Name, OpenRecord, Record};
 
 const SALT: u32 = 0x5EED_5A17;
 
@@ -26,14 +27,15 @@ pub struct Capture {
 impl Capture {
     /// One ring, recorded by process 4242, program `pipeline` on host `bench`; the writer died.
     pub fn new(capacity: u64) -> Self {
-        Self::with(Geometry::new(capacity))
+        Self::with(Geometry::new(capacity).open_slots(64).name_bytes(64 << 10))
     }
 
-    /// The same, with the rings and label table of `geometry`.
+    /// The same, with the rings and tables of `geometry`.
     pub fn with(geometry: Geometry) -> Self {
         let mut identity = geometry.layout().expect("a possible geometry");
         identity.salt = SALT;
         identity.process_id = 4242;
+        identity.clock = CLOCK_MONOTONIC;
         identity.epoch_realtime_ns = 1_795_996_800_123_456_789;
         identity.epoch_monotonic_ns = 77_000_000_001;
         identity.epoch_boottime_ns = 78_000_000_001;
@@ -71,12 +73,12 @@ impl Capture {
     /// Interns a label and returns its id.
     pub fn label(&mut self, text: &str) -> u32 {
         let label_id = self.label_blocks + 1;
-        let blocks = label::blocks_of(text.len());
-        let at =
-            self.identity.label_offset as usize + self.label_blocks as usize * label::BLOCK_BYTES;
-        let entry = &mut self.bytes[at..at + blocks * label::BLOCK_BYTES];
-        let salt = Area::LabelTable.salt(SALT);
-        label::encode(entry, label_id, text, &self.checksum, salt).expect("a label that fits");
+        let blocks = name::blocks_of(text.len());
+        let at = self.identity.name_entry(label_id) as usize;
+        let entry = &mut self.bytes[at..at + blocks * BLOCK_BYTES];
+        let salt = Area::NameTable.salt(SALT);
+        let name = Name::of(NAME_LABEL, text);
+        name::encode(entry, label_id, &name, &self.checksum, salt).expect("a label that fits");
         self.label_blocks += blocks as u32;
         label_id
     }
@@ -111,10 +113,10 @@ impl Capture {
 
     /// Puts a running region into `slot` of the open table.
     pub fn open(&mut self, slot: u32, mut open: OpenRecord) -> &mut Self {
-        open.sequence = sequence_of(open.start_ns);
-        open.open_slot = slot as u8 + 1;
-        open.kind = KIND_OPEN;
         open.claimed_at_begin = self.claimed[open.ring as usize];
+        open.sequence = sequence_of(open.claimed_at_begin, open.ring);
+        open.open_slot = slot as u16 + 1;
+        open.kind = KIND_OPEN;
         let at = self.identity.open_slot(slot) as usize;
         let sealed = open.sealed(&self.checksum, Area::OpenTable.salt(SALT));
         self.bytes[at..at + 64].copy_from_slice(bytemuck::bytes_of(&sealed));

@@ -112,10 +112,12 @@ impl Flip<'_> {
                 return self.judge_record(&reading, ring, at / line);
             }
         }
-        if let Some(at) = in_table(identity.open_offset, u64::from(identity.open_slots) * line) {
-            return self.judge_open_slot(&reading, (at / line) as u32, at % line);
+        let open_bytes = u64::from(identity.open_slots) * identity.open_stride;
+        if let Some(at) = in_table(identity.open_offset, open_bytes) {
+            let (slot, at) = (at / identity.open_stride, at % identity.open_stride);
+            return self.judge_open_slot(&reading, slot as u32, at);
         }
-        if let Some(at) = in_table(identity.label_offset, identity.label_bytes) {
+        if let Some(at) = in_table(identity.name_offset, identity.name_bytes) {
             return self.judge_label(&trace, &reading, at / line);
         }
         // The byte belongs to nothing.

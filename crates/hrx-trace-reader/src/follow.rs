@@ -340,7 +340,7 @@ mod tests {
         // Two blocks; the second one comes later.
         let long = "a name that takes two blocks of the table, because it is long";
         live.image.label(2, long);
-        let second_block = live.image.identity.label_offset + 128;
+        let second_block = live.image.identity.name_offset + 128;
         let bytes = live.image.bytes[second_block as usize..][..64].to_vec();
         live.image.put(second_block, &[0; 64]);
         live.write();

@@ -130,7 +130,7 @@ impl Merge {
             rings: accounts,
             rejected: snapshot.counters.rejected,
             open_refused: snapshot.counters.open_refused,
-            labels_refused: snapshot.counters.labels_refused,
+            labels_refused: snapshot.counters.names_refused,
             open_torn: snapshot.open.torn,
             first_ns: tally.first_ns.into_iter().chain(open_starts()).min(),
             last_ns,

@@ -2,9 +2,10 @@
 
 use bytemuck::Zeroable;
 use hrx_trace_format::header::{STATE_FINISHED, STATE_RECORDING};
+use hrx_trace_format::name::NAME_LABEL;
 use hrx_trace_format::open::{KIND_OPEN, sequence_of};
 use hrx_trace_format::record::slot_of;
-use hrx_trace_format::{Area, Checksum, Identity, OpenRecord, Record, label};
+use hrx_trace_format::{Area, Checksum, Identity, Name, OpenRecord, Record, name};
 
 use crate::account::Account;
 use crate::event::Event;
@@ -101,8 +102,8 @@ impl Image {
 
     pub(crate) fn open(&mut self, slot: u32, open: OpenRecord) {
         let open = OpenRecord {
-            sequence: sequence_of(open.start_ns),
-            open_slot: slot as u8 + 1,
+            sequence: sequence_of(open.claimed_at_begin, open.ring),
+            open_slot: slot as u16 + 1,
             kind: KIND_OPEN,
             ..open
         };
@@ -112,10 +113,17 @@ impl Image {
     }
 
     pub(crate) fn label(&mut self, label_id: u32, text: &str) {
-        let offset = self.identity.label_offset as usize + (label_id as usize - 1) * 64;
-        let blocks = &mut self.bytes[offset..][..label::blocks_of(text.len()) * 64];
-        let salt = Area::LabelTable.salt(self.identity.salt);
-        label::encode(blocks, label_id, text, &Checksum::new(), salt).unwrap();
+        let offset = self.identity.name_offset as usize + (label_id as usize - 1) * 64;
+        let blocks = &mut self.bytes[offset..][..name::blocks_of(text.len()) * 64];
+        let salt = Area::NameTable.salt(self.identity.salt);
+        name::encode(
+            blocks,
+            label_id,
+            &Name::of(NAME_LABEL, text),
+            &Checksum::new(),
+            salt,
+        )
+        .unwrap();
     }
 
     pub(crate) fn trace(&self) -> Trace {
@@ -177,7 +185,7 @@ pub(crate) fn open_since(start_ns: u64, claimed_at_begin: u64) -> OpenRecord {
 }
 
 /// The completed record of a region that ran in open slot `slot`.
-pub(crate) fn from_slot(slot: u8, start_ns: u64, end_ns: u64) -> Record {
+pub(crate) fn from_slot(slot: u16, start_ns: u64, end_ns: u64) -> Record {
     Record {
         start_ns,
         duration_ns: end_ns - start_ns,
@@ -192,14 +200,16 @@ pub(crate) fn compact(capacity: u64, ring_count: u32) -> Identity {
     let mut identity = hrx_trace_format::Geometry::new(capacity).layout().unwrap();
     identity.ring_count = ring_count;
     identity.open_slots = 2;
-    identity.label_bytes = 3 * 64;
+    identity.name_bytes = 3 * 64;
+    identity.open_stride = 64;
     identity.counters_offset = 1024;
-    identity.control_offset = 1024 + 64;
+    identity.witness_offset = 1024 + 128;
+    identity.control_offset = 1024 + 256;
     identity.control_stride = 64;
     identity.open_offset = identity.control_offset + 64 * rings;
-    identity.label_offset = identity.open_offset + 2 * 64;
+    identity.name_offset = identity.open_offset + 2 * 64;
     // No header is shorter than 2048 bytes.
-    identity.ring_offset = (identity.label_offset + identity.label_bytes).max(2048);
+    identity.ring_offset = (identity.name_offset + identity.name_bytes).max(2048);
     identity.ring_stride = capacity * 64;
     identity.file_bytes = identity.ring_offset + identity.ring_stride * rings;
     identity

@@ -414,8 +414,8 @@ mod tests {
                         2 => identity.control_offset = value,
                         3 => identity.control_stride = value,
                         4 => identity.open_offset = value,
-                        5 => identity.label_offset = value,
-                        6 => identity.label_bytes = value,
+                        5 => identity.name_offset = value,
+                        6 => identity.name_bytes = value,
                         7 => identity.ring_offset = value,
                         8 => identity.ring_stride = value,
                         9 => identity.capacity = value,
@@ -482,7 +482,7 @@ mod tests {
     fn a_forged_capacity_costs_no_time_and_no_memory() {
         let mut identity = hrx_trace_format::Geometry::new(1 << 46)
             .ring_count(RING_COUNT_MAX)
-            .label_bytes(16 << 20)
+            .name_bytes(16 << 20)
             .layout()
             .unwrap();
         identity.salt = 1;

@@ -45,10 +45,10 @@ impl Options {
         self
     }
 
-    /// Room for labels, in bytes: a name of up to 52 bytes takes 64, longer ones take more. 64 KiB by default.
+    /// Room for labels, in bytes: a name of up to 36 bytes takes 64, longer ones take more. 1 MiB by default.
     #[must_use]
     pub fn label_bytes(mut self, label_bytes: u64) -> Self {
-        self.geometry = self.geometry.label_bytes(label_bytes);
+        self.geometry = self.geometry.name_bytes(label_bytes);
         self
     }
 
@@ -62,7 +62,7 @@ impl Options {
         self
     }
 
-    /// Something the program says about itself: rank, attempt, version … All attributes together take up to 704 bytes.
+    /// Something the program says about itself: rank, attempt, version … All attributes together take up to 656 bytes.
     #[must_use]
     pub fn attribute(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.attributes.push((key.into(), value.into()));
@@ -83,7 +83,7 @@ impl Options {
         let mut identity = geometry.layout().ok_or(Error::TooLarge {
             capacity: geometry.capacity,
             rings: geometry.ring_count,
-            label_bytes: geometry.label_bytes,
+            label_bytes: geometry.name_bytes,
         })?;
         let attributes = self.encode_attributes(identity.attributes.len())?;
         identity.attributes_bytes = attributes.len() as u32;
@@ -109,7 +109,7 @@ impl Options {
             text.push_str(&format!("{key}={value}\n"));
             if text.len() > bytes_max {
                 return Err(wrong(
-                    "no room: all attributes together take up to 704 bytes",
+                    "no room: all attributes together take up to 656 bytes",
                 ));
             }
         }

@@ -156,7 +156,7 @@ impl Recorder {
 
     /// Puts a region into the open table. Returns 1 + its slot, or 0 if it is not there because the table is full or the capture is over.
     #[inline(always)]
-    pub(crate) fn open(&self, start_ns: u64, ring: usize, thread: Thread, event: &Event) -> u8 {
+    pub(crate) fn open(&self, start_ns: u64, ring: usize, thread: Thread, event: &Event) -> u16 {
         if !self.gate.is_open() {
             return 0;
         }
@@ -165,11 +165,12 @@ impl Recorder {
             return 0;
         };
         let described = event.to_record();
+        // Read after the slot was taken: the proof in `hrx_trace_format::open` needs this order.
+        let claimed_at_begin = self.ring(ring).claimed();
         let open = OpenRecord {
-            sequence: sequence_of(start_ns),
+            sequence: sequence_of(claimed_at_begin, ring as u32),
             start_ns,
-            // Read after the slot was taken: the proof in `hrx_trace_format::open` needs this order.
-            claimed_at_begin: self.ring(ring).claimed(),
+            claimed_at_begin,
             copied_bytes: described.copied_bytes,
             correlation_id: described.correlation_id,
             lane: described.lane,

@@ -25,7 +25,7 @@ pub trait Sealed {}
 impl Recorder {
     /// Begins a region: from now on until it is finished, the file shows that it is running.
     ///
-    /// If 64 regions are already open, this one is not shown while it runs, which is counted. It is still recorded when it completes.
+    /// If 1,024 regions are already open, this one is not shown while it runs, which is counted. It is still recorded when it completes.
     #[inline(always)]
     pub fn begin(&self, event: Event) -> Region<'_> {
         let thread = thread::current(self.process);
@@ -63,7 +63,7 @@ pub struct Region<'a, To: Destination = Recorder> {
     /// The ring its record will go to, whichever thread finishes it.
     ring: usize,
     /// 1 + its slot in the open table; 0: it is not there.
-    open_slot: u8,
+    open_slot: u16,
 }
 
 impl<'a, To: Destination> Region<'a, To> {

@@ -184,17 +184,17 @@ fn a_region_finished_by_another_thread_is_shown_once() {
 #[test]
 fn more_open_regions_than_slots_are_counted_and_recorded() {
     let (_folder, path) = folder();
-    let recorder = Recorder::create(&path, 128).unwrap();
-    let regions: Vec<_> = (0..70)
+    let recorder = Recorder::create(&path, 2_048).unwrap();
+    let regions: Vec<_> = (0..1_030)
         .map(|lane| recorder.begin(Event::new(lane)))
         .collect();
     let report = Trace::open(&path).unwrap().report();
-    assert_eq!((report.open_regions.len(), report.open_refused), (64, 6));
+    assert_eq!((report.open_regions.len(), report.open_refused), (1_024, 6));
     regions.into_iter().for_each(hrx_trace::Region::finish);
     let report = Trace::open(&path).unwrap().report();
     assert_eq!(
         (report.open_regions.len(), report.account.recovered),
-        (0, 70)
+        (0, 1_030)
     );
     // The slots are free again.
     let _again = recorder.begin(Event::new(0));
@@ -431,7 +431,7 @@ fn creation_that_fails_says_why_and_leaves_nothing() {
     assert!(matches!(error, Error::ZeroCapacity));
     assert_eq!(
         message(Recorder::create(&path, u64::MAX)),
-        "size of the trace: found 1 as the number of rings, 18446744073709551615 as the events in each, 65536 as the bytes for labels; expected 1 to 1024 rings, up to 2^46 events, up to 16 MiB for labels"
+        "size of the trace: found 1 as the number of rings, 18446744073709551615 as the events in each, 1048576 as the bytes for labels; expected 1 to 1024 rings, up to 2^46 events, up to 16 MiB for labels"
     );
     assert!(matches!(
         Options::new(1).attribute("a=b", "c").create(&path),

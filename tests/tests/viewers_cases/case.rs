@@ -260,7 +260,7 @@ impl Case {
     /// Interns a label and damages it.
     pub fn damaged_label(&mut self) -> u32 {
         let label_id = self.capture.label("never to be read");
-        let block = self.capture.identity.label_offset + 64 * u64::from(label_id - 1);
+        let block = self.capture.identity.name_entry(label_id);
         self.capture.damage(block + 20);
         self.labels
             .insert(label_id, format!("label {label_id} (unreadable)"));

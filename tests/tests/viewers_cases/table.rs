@@ -361,7 +361,7 @@ fn losses_of_every_kind() -> Case {
     case.capture.damage(slot);
     case.capture.counters.rejected = 1_234;
     case.capture.counters.open_refused = 5;
-    case.capture.counters.labels_refused = 6;
+    case.capture.counters.names_refused = 6;
     case.losses = vec![
         "2 torn",
         "1 of a kind unknown",

@@ -544,7 +544,7 @@ fn the_verdict_is_an_exit_code() {
     );
     // A label that an event names, with one bit flipped.
     let mut bytes = small().finished(20_000).bytes();
-    bytes[small().identity.label_offset as usize + 20] ^= 1;
+    bytes[small().identity.name_offset as usize + 36] ^= 1;
     fs::write(folder.path().join("label"), bytes).expect("a file");
     assert_eq!(
         check("label"),

@@ -414,7 +414,7 @@ fn what_a_filter_leaves_out_is_reported() {
 #[test]
 fn label_tables_of_many_captures_take_no_memory() {
     let folder = folder();
-    let mut capture = Capture::with(Geometry::new(16).label_bytes(16 << 20));
+    let mut capture = Capture::with(Geometry::new(16).name_bytes(16 << 20));
     let label_id = capture.label(&"x".repeat(100));
     capture.record(Record {
         label_id,
@@ -539,7 +539,7 @@ fn the_end_of_a_ring_of_ten_gigabytes_is_converted_without_the_rest() {
 #[test]
 fn json_too_large_for_browsers_is_warned_of() {
     let folder = folder();
-    let mut capture = Capture::with(Geometry::new(34_000).label_bytes(64 << 10));
+    let mut capture = Capture::with(Geometry::new(34_000).name_bytes(64 << 10));
     let long = capture.label(&"x".repeat(15_000));
     for i in 0..34_000 {
         capture.record(Record {

@@ -148,7 +148,7 @@ impl Window {
 
     /// Counts a record that verifies. Whether it is handed out.
     #[inline]
-    fn accepts(&mut self, kind: u16, end_ns: u64) -> bool {
+    fn accepts(&mut self, kind: u8, end_ns: u64) -> bool {
         if kind != KIND_REGION {
             self.account.skipped = self.account.skipped.wrapping_add(1);
             return false;

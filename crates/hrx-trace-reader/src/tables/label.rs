@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use hrx_trace_format::label::BLOCK_BYTES;
-use hrx_trace_format::{Area, Checksum, Identity, UNLABELLED, label};
+use hrx_trace_format::name::{BLOCK_BYTES, NAME_LABEL};
+use hrx_trace_format::{Area, Checksum, Identity, UNLABELLED, name};
 
 use crate::source::Source;
 
@@ -42,11 +42,11 @@ pub(crate) struct LabelTable {
 impl LabelTable {
     pub(crate) fn new(identity: &Identity, file_bytes: u64, checksum: &Checksum) -> Self {
         Self {
-            offset: identity.label_offset,
+            offset: identity.name_offset,
             bytes: file_bytes
-                .saturating_sub(identity.label_offset)
-                .min(identity.label_bytes),
-            salt: Area::LabelTable.salt(identity.salt),
+                .saturating_sub(identity.name_offset)
+                .min(identity.name_bytes),
+            salt: Area::NameTable.salt(identity.salt),
             checksum: checksum.clone(),
         }
     }
@@ -79,7 +79,7 @@ impl LabelTable {
         let mut entry = vec![0; BLOCK_BYTES];
         source.read(offset, &mut entry);
         // Most names take one block.
-        let bytes = label::entry_bytes(&entry, label_id)?;
+        let bytes = name::entry_bytes(&entry, label_id)?;
         if bytes as u64 > there {
             return None;
         }
@@ -87,8 +87,8 @@ impl LabelTable {
             entry.resize(bytes, 0);
             source.read(offset, &mut entry);
         }
-        let text = label::decode(&entry, label_id, &self.checksum, self.salt)?;
-        Some(text.to_owned())
+        let name = name::decode(&entry, label_id, &self.checksum, self.salt)?;
+        (name.kind == NAME_LABEL).then(|| name.text.to_owned())
     }
 }
 
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(trace.label(u32::MAX), Label::Unreadable);
         assert_eq!(trace.name(0), "native region");
         assert_eq!(trace.name(2), long);
-        image.bytes[image.identity.label_offset as usize + 12] ^= 1;
+        image.bytes[image.identity.name_offset as usize + 28] ^= 1;
         assert_eq!(image.trace().name(1), "label 1 (unreadable)");
     }
 }

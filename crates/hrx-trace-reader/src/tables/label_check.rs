@@ -78,7 +78,7 @@ mod tests {
                 },
             );
         }
-        let offset = image.identity.label_offset;
+        let offset = image.identity.name_offset;
         image.bytes[offset as usize + 64 + 13] ^= 1;
         assert_eq!(
             image.read().1.damages,

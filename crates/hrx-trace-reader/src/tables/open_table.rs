@@ -10,6 +10,9 @@ use crate::source::Source;
 /// How often a slot that a running writer is changing is read again.
 const RETRIES: u32 = 8;
 
+/// How many slots are read at once: at most 2 MiB, however large a slot is.
+const SLOTS_AT_ONCE: usize = 512;
+
 /// The open table, as read once.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenTable {
@@ -27,8 +30,15 @@ impl OpenTable {
         writer_runs: bool,
         damages: &mut Vec<Damage>,
     ) -> Self {
-        let mut records = vec![OpenRecord::zeroed(); identity.open_slots as usize];
-        damages.extend(source.read(identity.open_offset, bytemuck::cast_slice_mut(&mut records)));
+        let lines = identity.open_lines().max(1) as usize;
+        let mut records = Vec::with_capacity(identity.open_slots as usize);
+        for slots in (0..identity.open_slots).step_by(SLOTS_AT_ONCE) {
+            let count = (identity.open_slots.saturating_sub(slots) as usize).min(SLOTS_AT_ONCE);
+            let mut all = vec![OpenRecord::zeroed(); count.saturating_mul(lines)];
+            let place = identity.open_slot(slots);
+            damages.extend(source.read(place, bytemuck::cast_slice_mut(&mut all)));
+            records.extend(all.into_iter().step_by(lines));
+        }
         let salt = Area::OpenTable.salt(identity.salt);
         let mut torn = 0u64;
         let slots = (0..)

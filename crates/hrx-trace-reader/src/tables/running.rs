@@ -33,7 +33,7 @@ impl Completions {
     #[inline]
     pub(crate) fn note(&mut self, ring: u32, record: &Record) {
         if let Some(slot) = record.open_slot.checked_sub(1) {
-            let index = self.index(slot.into(), ring);
+            let index = self.index(usize::from(slot), ring);
             if let Some(latest) = self.latest.get_mut(index) {
                 *latest = record.sequence.max(*latest);
             }

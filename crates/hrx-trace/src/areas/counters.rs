@@ -14,7 +14,7 @@ use crate::memory::Lines;
 pub enum Counter {
     Rejected = offset_of!(Counters, rejected) / 8,
     OpenRefused = offset_of!(Counters, open_refused) / 8,
-    LabelsRefused = offset_of!(Counters, labels_refused) / 8,
+    LabelsRefused = offset_of!(Counters, names_refused) / 8,
 }
 
 const STATE: usize = offset_of!(Counters, state) / 8;

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-use hrx_trace_format::{Checksum, label};
+use hrx_trace_format::name::{self, NAME_LABEL};
+use hrx_trace_format::{Checksum, Name};
 
 use crate::event::Label;
 use crate::memory::Lines;
@@ -33,24 +34,24 @@ impl Labels {
         }
     }
 
-    /// The label of `name`. None if there is no room for it, or if it is longer than [`label::TEXT_BYTES_MAX`].
-    pub fn intern(&self, name: &str, checksum: &Checksum) -> Option<Label> {
+    /// The label of `text`. None if there is no room for it, or if it is longer than [`name::TEXT_BYTES_MAX`].
+    pub fn intern(&self, text: &str, checksum: &Checksum) -> Option<Label> {
         // A thread that panicked while it held the lock left the map usable: the map is changed last, when nothing can fail any more.
         let mut interned = self.interned.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(label) = interned.labels.get(name) {
+        if let Some(label) = interned.labels.get(text) {
             return Some(*label);
         }
         let first_block = interned.blocks_used;
-        let end_block = first_block + label::blocks_of(name.len());
+        let end_block = first_block + name::blocks_of(text.len());
         if end_block > self.table.count() {
             return None;
         }
         let label_id = first_block as u32 + 1;
         let mut entry = vec![[0u64; 8]; end_block - first_block];
-        label::encode(
+        name::encode(
             bytemuck::cast_slice_mut(&mut entry),
             label_id,
-            name,
+            &Name::of(NAME_LABEL, text),
             checksum,
             self.salt,
         )?;
@@ -61,7 +62,7 @@ impl Labels {
         }
         interned.blocks_used = end_block;
         let label = Label(label_id);
-        interned.labels.insert(name.into(), label);
+        interned.labels.insert(text.into(), label);
         Some(label)
     }
 }

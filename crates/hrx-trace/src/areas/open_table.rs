@@ -1,10 +1,13 @@
 //! The open table: what was running when the process died.
 
-use hrx_trace_format::open::OPEN_SLOTS;
+use hrx_trace_format::open::{OPEN_SLOTS_DEFAULT, OPEN_STRIDE};
 use hrx_trace_format::{Checksum, OpenRecord};
 
 use crate::memory::{Line, Lines};
 use crate::slot;
+
+/// Lines of a slot in every file that we create. The open record is the first.
+const LINES: usize = (OPEN_STRIDE / 64) as usize;
 
 /// The slots of the regions that are running now.
 #[derive(Debug)]
@@ -31,11 +34,11 @@ impl OpenTable {
     #[inline]
     pub fn take(&self, ordinal: u32) -> Option<TakenSlot<'_>> {
         // The number of slots in every file that we create; as a constant it leaves no division.
-        const SLOTS: usize = OPEN_SLOTS as usize;
+        const SLOTS: usize = OPEN_SLOTS_DEFAULT as usize;
         // Favourites lie eight apart: room for nested regions before the next thread's.
         let favourite = ordinal.wrapping_mul(8).wrapping_add(ordinal / 8) as usize % SLOTS;
         let try_take = |index| {
-            let slot = self.slots.get(index);
+            let slot = self.slots.get(index * LINES);
             let salt = self.salt;
             slot::take(slot).then_some(TakenSlot { slot, index, salt })
         };
@@ -45,9 +48,9 @@ impl OpenTable {
 
     /// Frees the slot with this number, which is 1 + its index. 0: there is none to free.
     #[inline]
-    pub fn clear(&self, open_slot: u8) {
+    pub fn clear(&self, open_slot: u16) {
         if let Some(index) = open_slot.checked_sub(1) {
-            slot::clear(self.slots.get(usize::from(index)));
+            slot::clear(self.slots.get(usize::from(index) * LINES));
         }
     }
 }
@@ -55,8 +58,8 @@ impl OpenTable {
 impl TakenSlot<'_> {
     /// Shows `open` in the slot. Returns the slot's number, 1 + its index.
     #[inline]
-    pub fn fill(self, checksum: &Checksum, open: OpenRecord) -> u8 {
-        let open_slot = self.index as u8 + 1;
+    pub fn fill(self, checksum: &Checksum, open: OpenRecord) -> u16 {
+        let open_slot = self.index as u16 + 1;
         let open = OpenRecord { open_slot, ..open }.sealed(checksum, self.salt);
         slot::fill(self.slot, &bytemuck::cast(open));
         open_slot

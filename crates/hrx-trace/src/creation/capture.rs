@@ -98,7 +98,7 @@ fn record_into(path: &Path, file: File, layout: Identity, options: &Options) -> 
             salt(Area::Ring(ring)),
         )
     };
-    let open_bytes = u64::from(identity.open_slots) * 64;
+    let open_bytes = u64::from(identity.open_slots) * identity.open_stride;
     Ok(Recorder {
         first_ring: ring(0),
         other_rings: (1..identity.ring_count).map(ring).collect(),
@@ -116,8 +116,8 @@ fn record_into(path: &Path, file: File, layout: Identity, options: &Options) -> 
         ),
         counters,
         labels: Labels::new(
-            lines(identity.label_offset, identity.label_bytes),
-            salt(Area::LabelTable),
+            lines(identity.name_offset, identity.name_bytes),
+            salt(Area::NameTable),
         ),
         checksum,
         path: path.to_owned(),

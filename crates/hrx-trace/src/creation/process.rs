@@ -4,9 +4,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use hrx_trace_format::Identity;
+use hrx_trace_format::header::CLOCK_MONOTONIC;
 use rustix::time::ClockId;
 
-use crate::moment::{Epoch, clock_ns};
+use crate::moment::{Epoch, Moment, clock_ns};
 
 /// Fills in the process, the host and the program.
 pub fn describe(identity: &mut Identity) {
@@ -26,13 +27,52 @@ pub fn describe(identity: &mut Identity) {
     fill(&mut identity.program, &program.to_string_lossy());
 }
 
-/// Fills in the capture's start by every clock, and returns it. The readings are some 100 ns apart.
+/// The three clocks belong together if this is as far apart as the first and the last reading are. On an idle machine they are some 100 ns apart.
+const BRACKET_NS: u64 = 1_000;
+/// The thread can lose its processor between two readings, by which they were seen to be milliseconds apart: then they are read again, this often.
+const BRACKETS_MAX: usize = 16;
+
+/// Fills in the capture's start by every clock, as the tightest of several brackets gives it, and returns it.
 pub fn stamp(identity: &mut Identity) -> Epoch {
-    identity.epoch_realtime_ns = clock_ns(ClockId::Realtime);
-    identity.epoch_boottime_ns = clock_ns(ClockId::Boottime);
-    let epoch = Epoch::now();
-    identity.epoch_monotonic_ns = epoch.moment.monotonic_ns();
-    epoch
+    let mut tightest = Bracket::read();
+    for _ in 1..BRACKETS_MAX {
+        if tightest.width_ns() < BRACKET_NS {
+            break;
+        }
+        let bracket = Bracket::read();
+        if bracket.width_ns() < tightest.width_ns() {
+            tightest = bracket;
+        }
+    }
+    identity.clock = CLOCK_MONOTONIC;
+    identity.epoch_monotonic_ns = tightest.epoch.moment.monotonic_ns();
+    identity.epoch_realtime_ns = tightest.realtime_ns;
+    identity.epoch_boottime_ns = tightest.boottime_ns;
+    identity.epoch_bracket_ns = u32::try_from(tightest.width_ns()).unwrap_or(u32::MAX);
+    tightest.epoch
+}
+
+/// The three clocks, read between two readings of the monotonic one.
+struct Bracket {
+    before: Moment,
+    realtime_ns: u64,
+    boottime_ns: u64,
+    epoch: Epoch,
+}
+
+impl Bracket {
+    fn read() -> Self {
+        Self {
+            before: Moment::now(),
+            realtime_ns: clock_ns(ClockId::Realtime),
+            boottime_ns: clock_ns(ClockId::Boottime),
+            epoch: Epoch::now(),
+        }
+    }
+
+    fn width_ns(&self) -> u64 {
+        self.epoch.moment.monotonic_ns() - self.before.monotonic_ns()
+    }
 }
 
 /// The kernel's random id of this boot: a UUID's 32 hexadecimal digits, as 16 bytes.
@@ -66,4 +106,37 @@ fn start_ticks() -> Option<u64> {
 fn fill(field: &mut [u8], text: &str) {
     let end = text.floor_char_boundary(field.len().min(text.len()));
     field[..end].copy_from_slice(&text.as_bytes()[..end]);
+}
+
+#[cfg(test)]
+mod tests {
+    use bytemuck::Zeroable;
+
+    use super::*;
+
+    /// The bug: the clocks were read one after the other, and where the thread lost its processor in between, they were up to 8 ms apart; alignment by wall
+    /// time was off by that. Found by reading them a million times.
+    #[test]
+    fn the_three_clocks_belong_together_to_the_bracket_stored() {
+        let mut identity = Identity::zeroed();
+        for _ in 0..100 {
+            stamp(&mut identity);
+            let bracket_ns = u64::from(identity.epoch_bracket_ns);
+            let other = Bracket::read();
+            // The same distance between two clocks, seen twice: each seen as exactly as its bracket is narrow, and 1 µs for a clock that is being adjusted.
+            let slack_ns = bracket_ns + other.width_ns() + 1_000;
+            for (epoch_ns, other_ns) in [
+                (identity.epoch_realtime_ns, other.realtime_ns),
+                (identity.epoch_boottime_ns, other.boottime_ns),
+            ] {
+                let distance_ns = epoch_ns.wrapping_sub(identity.epoch_monotonic_ns);
+                let other_distance_ns = other_ns.wrapping_sub(other.epoch.moment.monotonic_ns());
+                let apart_ns = distance_ns.wrapping_sub(other_distance_ns).cast_signed();
+                assert!(
+                    apart_ns.unsigned_abs() <= slack_ns,
+                    "{apart_ns} of {slack_ns}"
+                );
+            }
+        }
+    }
 }

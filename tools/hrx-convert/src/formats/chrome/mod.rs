@@ -626,7 +626,7 @@ mod tests {
     /// Labels whose escaped names exceed the cache are escaped again, with the same result.
     #[test]
     fn more_names_than_are_kept() {
-        let mut capture = Capture::with(Geometry::new(600).label_bytes(4 << 20));
+        let mut capture = Capture::with(Geometry::new(600).name_bytes(4 << 20));
         // 16 KiB each, six times that when escaped.
         let labels: Vec<u32> = (0..200)
             .map(|i| capture.label(&format!("{i}{}", "\u{1}".repeat(16_000))))

@@ -456,7 +456,7 @@ mod tests {
     /// Enough labels and tracks that sequences forget the names they know again and again, and names that are written past the chunk.
     #[test]
     fn names_are_known_before_they_are_used() {
-        let mut made = Made::with(Geometry::new(400).label_bytes(4 << 20));
+        let mut made = Made::with(Geometry::new(400).name_bytes(4 << 20));
         let labels: Vec<u32> = (0..200)
             .map(|i| made.label(&format!("{i}{}", "x".repeat(16_000))))
             .collect();
