@@ -112,7 +112,7 @@ impl Format for ExpectationCheck<'_> {
         Ok(())
     }
 
-    fn finish(self, _: &Captures, _: &[Outcome]) -> io::Result<()> {
+    fn finish(self, _: &Captures, _: &mut [Outcome]) -> io::Result<()> {
         Ok(())
     }
 }

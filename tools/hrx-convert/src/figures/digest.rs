@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::figures::exact::Exact;
 use crate::figures::facts::Facts;
+use crate::input::other_lanes::LaneCount;
 
 /// How exact percentiles are.
 pub const PERCENTILES: &str = "at most 0.1 % above the exact value, never below";
@@ -55,6 +56,9 @@ pub struct Digest<'capture> {
     /// All regions; `busy_ns` is the time in which at least one of them ran.
     pub regions: RegionFigures,
     pub lanes: Vec<LaneDigest>,
+    /// How many lanes have no figures of their own, but together those of the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_lanes: Option<LaneCount>,
     pub overlaps: Vec<OverlapDigest>,
     /// The last regions that failed, in the order of their completion.
     pub failures: Vec<RegionDigest>,

@@ -167,6 +167,7 @@ fn digest<'capture>(
         span_ns: Exact(of.span_ns),
         regions: of.figures(&figures.measures, figures.busy_ns, open.len()),
         lanes,
+        other_lanes: figures.other_lanes,
         overlaps: figures
             .overlaps
             .iter()

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use hrx_trace_reader::Trace;
 
 use crate::input::labels::name_of;
+use crate::input::other_lanes::OtherLanes;
 use crate::text::names::lane_name;
 
 /// Lanes with figures of their own. Their overlaps are a square of them.
@@ -13,7 +14,10 @@ pub const LANES_MAX: usize = 64;
 /// Labels with figures of their own, on all lanes together.
 pub const GROUPS_MAX: usize = 1024;
 
-/// A lane with figures of its own, or all other lanes.
+/// The name of all labels without figures of their own.
+pub const OTHER_LABELS: &str = "other labels";
+
+/// A lane with figures or tracks of its own, or all other lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LaneKey {
     Number(u32),
@@ -27,7 +31,7 @@ pub enum LabelKey {
     Others,
 }
 
-/// The name of a lane, or of all without figures of their own.
+/// The name of a lane, or of all without figures or tracks of their own.
 pub fn lane_key_name(lane: LaneKey) -> String {
     match lane {
         LaneKey::Number(number) => lane_name(number),
@@ -39,7 +43,7 @@ pub fn lane_key_name(lane: LaneKey) -> String {
 pub fn label_key_name(trace: &Trace, label: LabelKey) -> String {
     match label {
         LabelKey::Id(label_id) => name_of(trace, label_id).into_owned(),
-        LabelKey::Others => "other labels".to_owned(),
+        LabelKey::Others => OTHER_LABELS.to_owned(),
     }
 }
 
@@ -53,10 +57,12 @@ pub struct Group<Content> {
 }
 
 /// The groups and the lanes, by their indices.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Groups<OfGroup, OfLane> {
     pub groups: Vec<Group<OfGroup>>,
     pub lanes: Vec<(LaneKey, OfLane)>,
+    /// Those of [`LaneKey::Others`].
+    pub other_lanes: OtherLanes,
     index_of_lane: HashMap<u32, u32>,
     /// By the index of the lane.
     index_of_group: HashMap<(u32, LabelKey), u32>,
@@ -64,7 +70,30 @@ pub struct Groups<OfGroup, OfLane> {
     before: Option<(u32, u32, u32)>,
 }
 
+impl<OfGroup, OfLane> Default for Groups<OfGroup, OfLane> {
+    fn default() -> Self {
+        Self {
+            groups: Vec::new(),
+            lanes: Vec::new(),
+            // Captures come one after another.
+            other_lanes: OtherLanes::new(1),
+            index_of_lane: HashMap::new(),
+            index_of_group: HashMap::new(),
+            before: None,
+        }
+    }
+}
+
 impl<OfGroup: Default, OfLane: Default> Groups<OfGroup, OfLane> {
+    /// Groups in which these lanes have figures of their own, whatever comes first.
+    pub fn with_lanes(lanes: impl IntoIterator<Item = u32>) -> Self {
+        let mut groups = Self::default();
+        for lane in lanes {
+            groups.lane_index(lane);
+        }
+        groups
+    }
+
     /// The index of the group of a region.
     #[inline]
     pub fn index(&mut self, lane: u32, label_id: u32) -> u32 {
@@ -109,16 +138,16 @@ impl<OfGroup: Default, OfLane: Default> Groups<OfGroup, OfLane> {
         if let Some(index) = self.index_of_lane.get(&lane) {
             return *index;
         }
-        if self.lanes.len() > LANES_MAX {
-            return LANES_MAX as u32;
-        }
-        let index = self.lanes.len() as u32;
         if self.lanes.len() < LANES_MAX {
+            let index = self.lanes.len() as u32;
             self.lanes.push((LaneKey::Number(lane), OfLane::default()));
             self.index_of_lane.insert(lane, index);
-        } else {
+            return index;
+        }
+        self.other_lanes.note(lane);
+        if self.lanes.len() == LANES_MAX {
             self.lanes.push((LaneKey::Others, OfLane::default()));
         }
-        index
+        LANES_MAX as u32
     }
 }

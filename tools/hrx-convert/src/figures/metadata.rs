@@ -6,6 +6,7 @@ use crate::figures::exact::Exact;
 use crate::figures::facts::{Facts, Totals};
 use crate::input::alignment::Alignment;
 use crate::input::captures::{Capture, Captures};
+use crate::input::other_lanes::LaneCount;
 use crate::input::outcome::Outcome;
 
 /// The metadata.
@@ -37,7 +38,7 @@ pub struct CaptureMetadata<'trace> {
     pub facts: FilteredFacts<'trace>,
 }
 
-/// A capture's facts, and how much a filter left out of it.
+/// A capture's facts, and how much is left out of it.
 #[derive(Debug, Serialize)]
 pub struct FilteredFacts<'trace> {
     #[serde(flatten)]
@@ -46,6 +47,12 @@ pub struct FilteredFacts<'trace> {
     pub filtered_out: Option<Exact>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_filtered_out: Option<Exact>,
+    /// Lanes that share the tracks of "other lanes".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_lanes: Option<LaneCount>,
+    /// Regions that overlap too many others to have a track.
+    #[serde(skip_serializing_if = "Exact::is_zero")]
+    pub not_drawn: Exact,
 }
 
 impl<'trace> FilteredFacts<'trace> {
@@ -55,6 +62,8 @@ impl<'trace> FilteredFacts<'trace> {
             facts: Facts::new(&capture.trace, &outcome.report),
             filtered_out: counted(outcome.filtered_out),
             open_filtered_out: counted(outcome.open_filtered_out),
+            other_lanes: outcome.other_lanes,
+            not_drawn: Exact(outcome.not_drawn),
         }
     }
 }

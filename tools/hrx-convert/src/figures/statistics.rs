@@ -17,6 +17,7 @@ use crate::figures::groups::{Groups, LabelKey, LaneKey};
 use crate::figures::measures::Measures;
 use crate::figures::slowest::Slowest;
 use crate::figures::sweep::{Coverage, Gap, Sweep};
+use crate::input::other_lanes::LaneCount;
 
 /// The last failed regions that are remembered.
 const FAILED_MAX: usize = 10;
@@ -70,6 +71,8 @@ pub struct Figures<D> {
     pub busy_ns: u64,
     /// In the order of their numbers; labels by their total duration, the largest first.
     pub lanes: Vec<LaneFigures<D>>,
+    /// How many lanes [`LaneKey::Others`] stands for.
+    pub other_lanes: Option<LaneCount>,
     /// The end of the region that ended last.
     pub latest_ns: u64,
     /// Any two lanes.
@@ -92,6 +95,14 @@ pub struct Statistics {
 }
 
 impl Statistics {
+    /// Statistics in which these lanes have figures of their own, so that they can be compared with those of another capture.
+    pub fn with_lanes(lanes: impl IntoIterator<Item = u32>) -> Self {
+        Self {
+            groups: Groups::with_lanes(lanes),
+            ..Self::default()
+        }
+    }
+
     /// Adds a completed region.
     ///
     /// # Errors
@@ -127,7 +138,12 @@ impl Statistics {
             self.sweep.region(region.start_ns, last_ns, group)?;
             self.latest_ns = self.latest_ns.max(last_ns);
         }
-        let Groups { groups, lanes, .. } = self.groups;
+        let Groups {
+            groups,
+            lanes,
+            other_lanes,
+            ..
+        } = self.groups;
         let lane_of: Vec<u32> = groups.iter().map(|group| group.lane).collect();
         let end_ns = end_ns.max(self.latest_ns);
         let mut coverage = self.sweep.finish(&lane_of, lanes.len(), GAPS_MAX, end_ns)?;
@@ -167,6 +183,7 @@ impl Statistics {
             measures: summing.described(&measures, &summing.of_all),
             busy_ns: coverage.busy_ns,
             lanes: figures,
+            other_lanes: other_lanes.count(),
             latest_ns: self.latest_ns,
             overlaps,
             failed: self.failed.into(),

@@ -29,7 +29,7 @@ impl<Sink: Write> Format for Seed<Sink> {
         self.document.event(&TraceEvent::from(event))
     }
 
-    fn finish(self, _: &Captures, _: &[Outcome]) -> io::Result<()> {
+    fn finish(self, _: &Captures, _: &mut [Outcome]) -> io::Result<()> {
         self.document.finish()?.flush()
     }
 }

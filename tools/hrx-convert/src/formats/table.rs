@@ -194,7 +194,7 @@ impl<Sink: Write> Format for JsonLines<Sink> {
         Self::line(&mut self.sink, &mut self.line, &Line::Region(&row))
     }
 
-    fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
+    fn finish(mut self, captures: &Captures, outcomes: &mut [Outcome]) -> io::Result<()> {
         for row in TableRow::all_open(captures, outcomes) {
             Self::line(&mut self.sink, &mut self.line, &Line::Region(&row))?;
         }
@@ -287,7 +287,7 @@ impl<Sink: Write> Format for Csv<Sink> {
         Self::row(&mut self.rows, self.defuse, row)
     }
 
-    fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
+    fn finish(mut self, captures: &Captures, outcomes: &mut [Outcome]) -> io::Result<()> {
         for row in TableRow::all_open(captures, outcomes) {
             Self::row(&mut self.rows, self.defuse, row)?;
         }

@@ -45,7 +45,7 @@ pub fn write_all<F: Format>(
             outcomes.push(outcome);
         }
     }
-    format.finish(captures, &outcomes)?;
+    format.finish(captures, &mut outcomes)?;
     Ok(outcomes)
 }
 

@@ -96,7 +96,7 @@ pub fn follow(
         capture.trace = follower.into_trace();
         outcomes.push(sieve.outcome(filter, capture, report));
     }
-    format.finish(captures, &outcomes)?;
+    format.finish(captures, &mut outcomes)?;
     Ok(outcomes)
 }
 

@@ -31,8 +31,8 @@ pub trait Format: Sized {
         Ok(())
     }
 
-    /// Completes the output. There is one outcome for each capture, in their order.
-    fn finish(self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()>;
+    /// Completes the output. There is one outcome for each capture, in their order; a format notes in it what it had no room for.
+    fn finish(self, captures: &Captures, outcomes: &mut [Outcome]) -> io::Result<()>;
 }
 
 /// A format that can be written while its captures are being recorded.

@@ -1,7 +1,7 @@
 //! Input: the files to read, the captures on one timeline, the filter, and the loops that hand events to a format.
 //!
 //! May use `output`. Within it, from the bottom up: `option_values` and `selection`; `files`, `wait` and `open`; `inspection`; `alignment`,
-//! `process_ids` and `captures`; `merge` and `read_ahead`; `labels`, `outcome` and `filter`; the trait `format`; `sieve`; the loops `conversion`
+//! `process_ids` and `captures`; `merge` and `read_ahead`; `labels`, `other_lanes`, `outcome` and `filter`; the trait `format`; `sieve`; the loops `conversion`
 //! and `follow`.
 
 pub mod alignment;
@@ -16,6 +16,7 @@ pub mod labels;
 pub mod merge;
 pub mod open;
 pub mod option_values;
+pub mod other_lanes;
 pub mod outcome;
 pub mod process_ids;
 pub mod read_ahead;

@@ -1,6 +1,8 @@
-//! The outcome of reading one capture: the reader's report, and what a filter left out.
+//! The outcome of reading one capture: the reader's report, what a filter left out, and what the output had no room for.
 
 use hrx_trace_reader::Report;
+
+use crate::input::other_lanes::LaneCount;
 
 /// The outcome for one capture. All times are nanoseconds on the common timeline.
 #[derive(Debug)]
@@ -16,6 +18,10 @@ pub struct Outcome {
     pub open_filtered_out: u64,
     /// The end of the selected window, if that is before the end of the capture.
     pub until_ns: Option<u64>,
+    /// Lanes that have no track of their own in the output, but share one. Known once the format has finished.
+    pub other_lanes: Option<LaneCount>,
+    /// Regions that the output has no track for. Known once the format has finished.
+    pub not_drawn: u64,
 }
 
 impl Outcome {
@@ -27,6 +33,8 @@ impl Outcome {
             filtered_out: 0,
             open_filtered_out: 0,
             until_ns: None,
+            other_lanes: None,
+            not_drawn: 0,
         }
     }
 

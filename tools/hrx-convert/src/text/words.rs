@@ -5,6 +5,7 @@ use indicatif::HumanCount;
 
 use crate::input::alignment::Alignment;
 use crate::input::captures::Captures;
+use crate::input::other_lanes::LaneCount;
 use crate::input::outcome::{Outcome, span_ns};
 use crate::text::quantities::{counted, duration_text};
 
@@ -101,19 +102,34 @@ fn outcome_text(outcome: &Outcome) -> String {
     line
 }
 
-/// What a filter left out; None without a filter.
+/// What is left out, by a filter or because there was no room for it; None: nothing.
 pub fn left_out_text(outcome: &Outcome) -> Option<String> {
-    let mut text = format!("filtered out: {}", counted(outcome.filtered_out, "event"));
-    if outcome.open_filtered_out > 0 {
-        text += &format!(", {}", counted(outcome.open_filtered_out, "open region"));
+    let mut texts = Vec::new();
+    if outcome.is_filtered {
+        let mut text = format!("filtered out: {}", counted(outcome.filtered_out, "event"));
+        if outcome.open_filtered_out > 0 {
+            text += &format!(", {}", counted(outcome.open_filtered_out, "open region"));
+        }
+        texts.push(text);
     }
-    if outcome.report.account.not_read > 0 {
-        text += &format!(
-            "; not read: {}",
-            counted(outcome.report.account.not_read, "event")
-        );
+    let not_read = outcome.report.account.not_read;
+    if not_read > 0 {
+        texts.push(format!("not read: {}", counted(not_read, "event")));
     }
-    outcome.is_filtered.then_some(text)
+    if let Some(lanes) = outcome.other_lanes {
+        texts.push(format!("\"other lanes\" stands for {}", lanes_text(lanes)));
+    }
+    if outcome.not_drawn > 0 {
+        let regions = counted(outcome.not_drawn, "region");
+        texts.push(format!("not drawn, for too many overlap: {regions}"));
+    }
+    (!texts.is_empty()).then(|| texts.join("; "))
+}
+
+/// How many lanes share one place.
+pub fn lanes_text(lanes: LaneCount) -> String {
+    let at_least = if lanes.has_more { "at least " } else { "" };
+    format!("{at_least}{}", counted(lanes.count, "lane"))
 }
 
 /// One line for several captures together.

@@ -13,23 +13,46 @@
 //!
 //! Events come nearly in the order of their ends, but any order is handled. Memory is bounded by the depth of overlap, not by the number
 //! of events: a track remembers its latest [`TOPS_MAX`] outermost regions and treats older ones as one block, which may cost a
-//! sub-lane but never a conflict. The first [`NEAR_MAX`] tracks of a lane are tried one by one. The tracks after them only take regions that come
+//! sub-lane but never a conflict; lanes after the first few remember fewer. The first [`NEAR_MAX`] tracks of a lane are tried one by one. The tracks after them only take regions that come
 //! after (or before) everything they hold, and are found in O(log n), so that thousands of overlaps cost no more than a few.
+//!
+//! The number of tracks is bounded too: the first lanes, up to [`LANES_MAX`], have tracks of their own, and all others share the tracks of one more lane.
+//! What overlaps more than [`TRACKS_OF_CAPTURES`] others has no track; it is counted.
 
 use std::collections::{BTreeSet, VecDeque};
 
+use crate::figures::groups::LaneKey;
+use crate::input::other_lanes::OtherLanes;
+use crate::input::outcome::Outcome;
 use crate::tracks::by_lane::ByLane;
 use crate::tracks::tids::Tids;
 
 /// The latest time that is shown: 2^62 ns, 146 years. Perfetto stores times in an i64.
 pub const SHOWN_NS_MAX: u64 = 1 << 62;
+/// Lanes that have tracks of their own, in all captures together, unless they are so many that each has only [`LANES_MIN`].
+const LANES_MAX: usize = 4_096;
+/// Lanes of a capture that have tracks of their own however many captures there are.
+const LANES_MIN: usize = 64;
+/// Tracks of all captures together, unless they are so many that each has only [`TRACKS_MIN`].
+const TRACKS_OF_CAPTURES: usize = 1 << 16;
+/// Tracks that a capture may have however many captures there are.
+const TRACKS_MIN: usize = 1 << 10;
 /// Outermost regions that a near track remembers one by one.
 const TOPS_MAX: usize = 256;
+/// The same, however many lanes there are.
+const TOPS_MIN: usize = 16;
+/// Lanes that have [`TOPS_MAX`]; those after them have less and less.
+const LANES_WITH_MOST_TOPS: usize = 64;
 /// Tracks of a lane that are tried one by one.
 const NEAR_MAX: usize = 8;
 
 /// The end of what has not ended.
 const UNFINISHED: u64 = u64::MAX;
+
+/// Lanes with tracks of their own, of one of `captures` captures.
+pub fn lanes_with_tracks_max(captures: usize) -> usize {
+    (LANES_MAX / captures.max(1)).max(LANES_MIN)
+}
 
 /// What an output's times can tell apart in viewers.
 #[derive(Clone, Copy, Debug)]
@@ -83,19 +106,25 @@ struct NearTrack {
 impl NearTrack {
     /// Takes the region if it fits, and gives its ties.
     #[inline]
-    fn admit(&mut self, new: Extent, margin: u64, ties_max: u8) -> Option<u8> {
+    fn admit(&mut self, new: Extent, margin: u64, ties_max: u8, tops_max: usize) -> Option<u8> {
         // Nearly all regions come after everything else.
         if self.tops.back().is_none_or(|last| last.end <= new.start) {
-            if self.tops.len() == TOPS_MAX {
+            if self.tops.len() == tops_max {
                 self.forget_oldest();
             }
             self.tops.push_back(new);
             return Some(new.ties);
         }
-        self.admit_before_the_last(new, margin, ties_max)
+        self.admit_before_the_last(new, margin, ties_max, tops_max)
     }
 
-    fn admit_before_the_last(&mut self, mut new: Extent, margin: u64, ties_max: u8) -> Option<u8> {
+    fn admit_before_the_last(
+        &mut self,
+        mut new: Extent,
+        margin: u64,
+        ties_max: u8,
+        tops_max: usize,
+    ) -> Option<u8> {
         // Most others began inside the last one.
         if self.tops.back().is_some_and(|last| last.start <= new.start) {
             return None;
@@ -119,7 +148,7 @@ impl NearTrack {
         }
         self.tops.drain(from..to);
         self.tops.insert(from, new);
-        if self.tops.len() > TOPS_MAX {
+        if self.tops.len() > tops_max {
             self.forget_oldest();
         }
         Some(new.ties)
@@ -145,8 +174,8 @@ struct FarTracks {
 }
 
 impl FarTracks {
-    /// Finds a track for the region, or adds one.
-    fn place(&mut self, new: Extent) -> usize {
+    /// Finds a track for the region, or adds one. None: it may not.
+    fn place(&mut self, new: Extent, may_grow: bool) -> Option<usize> {
         // After the track that ends last before it: with regions in the order of their ends, this needs the fewest tracks possible.
         let after = self.by_end.range(..=(new.start, usize::MAX)).next_back();
         let before = || self.by_start.range((new.end.saturating_add(1), 0)..).next();
@@ -162,19 +191,23 @@ impl FarTracks {
                 self.by_start.insert((new.start, index));
                 extent.start = new.start;
             }
-            return index;
+            return Some(index);
+        }
+        if !may_grow {
+            return None;
         }
         let index = self.extents.len();
         self.extents.push(new);
         self.by_end.insert((new.end, index));
         self.by_start.insert((new.start, index));
-        index
+        Some(index)
     }
 }
 
 /// The tracks of one lane.
-#[derive(Default)]
 struct LaneTracks {
+    /// Outermost regions that each near track remembers.
+    tops_max: usize,
     near: Vec<NearTrack>,
     far: FarTracks,
     /// The thread id and number of each track, near ones first.
@@ -182,26 +215,51 @@ struct LaneTracks {
 }
 
 impl LaneTracks {
-    /// The region's track, and its ties there.
+    /// The tracks of a lane before which `lanes` others have come.
+    fn new(lanes: usize) -> Self {
+        let share = TOPS_MAX * LANES_WITH_MOST_TOPS / (lanes + 1);
+        Self {
+            tops_max: share.clamp(TOPS_MIN, TOPS_MAX),
+            near: Vec::new(),
+            far: FarTracks::default(),
+            tracks: Vec::new(),
+        }
+    }
+
+    /// The region's track, and its ties there. None: it would need a new one, and the lane may not grow.
     #[inline]
-    fn place(&mut self, new: Extent, margin: u64, ties_max: u8) -> (usize, u8) {
+    fn place(
+        &mut self,
+        new: Extent,
+        margin: u64,
+        ties_max: u8,
+        may_grow: bool,
+    ) -> Option<(usize, u8)> {
         for (index, track) in self.near.iter_mut().enumerate() {
-            if let Some(ties) = track.admit(new, margin, ties_max) {
-                return (index, ties);
+            if let Some(ties) = track.admit(new, margin, ties_max, self.tops_max) {
+                return Some((index, ties));
             }
         }
-        if self.near.len() < NEAR_MAX {
+        self.place_on_far_or_new(new, may_grow)
+    }
+
+    fn place_on_far_or_new(&mut self, new: Extent, may_grow: bool) -> Option<(usize, u8)> {
+        if self.near.len() == NEAR_MAX {
+            return Some((NEAR_MAX + self.far.place(new, may_grow)?, 0));
+        }
+        may_grow.then(|| {
             let tops = VecDeque::from([new]);
             self.near.push(NearTrack { tops });
-            return (self.near.len() - 1, 0);
-        }
-        (NEAR_MAX + self.far.place(new), 0)
+            (self.near.len() - 1, 0)
+        })
     }
 }
 
 /// The track that a region is drawn on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
+    /// The lane that the track belongs to.
+    pub lane: LaneKey,
     /// The track's thread id.
     pub tid: u32,
     /// The track's number among those of all lanes, from 0, in the order of their first regions.
@@ -217,32 +275,68 @@ pub struct Place {
 /// The tracks of all lanes.
 pub struct Lanes {
     lanes: ByLane<LaneTracks>,
+    lane_count: usize,
+    lanes_max: usize,
+    /// The tracks of all other lanes.
+    others: LaneTracks,
+    other_lanes: OtherLanes,
     tids: Tids,
     tracks: usize,
+    tracks_max: usize,
+    not_drawn: u64,
     precision: Precision,
 }
 
 impl Lanes {
-    pub fn new(precision: Precision) -> Self {
+    /// The tracks of one of `captures` captures.
+    pub fn new(precision: Precision, captures: usize) -> Self {
         Self {
             lanes: ByLane::default(),
+            lane_count: 0,
+            lanes_max: lanes_with_tracks_max(captures),
+            others: LaneTracks::new(0),
+            other_lanes: OtherLanes::new(captures),
             tids: Tids::new(),
             tracks: 0,
+            tracks_max: (TRACKS_OF_CAPTURES / captures.max(1)).max(TRACKS_MIN),
+            not_drawn: 0,
             precision,
         }
     }
 
-    /// Finds a track for the region from `start_ns` to `end_ns`. None: it has not ended, and whatever begins on its track later, or with it,
-    /// lies inside it.
+    /// Notes which lanes and regions there was no track for.
+    pub fn note_limits(&self, outcome: &mut Outcome) {
+        outcome.other_lanes = self.other_lanes.count();
+        outcome.not_drawn = self.not_drawn;
+    }
+
+    /// Finds a track for the region from `start_ns` to `end_ns`. If the latter is None, it has not ended, and whatever begins on its track later, or with
+    /// it, lies inside it. None: it overlaps too many others; never so if it has not ended, for those are few.
     #[inline]
-    pub fn place(&mut self, lane: u32, start_ns: u64, end_ns: Option<u64>) -> Place {
+    pub fn place(&mut self, lane: u32, start_ns: u64, end_ns: Option<u64>) -> Option<Place> {
         let Precision {
             exact_ns_max,
             ties_max,
         } = self.precision;
         let (extent, margin) = Extent::new(start_ns, end_ns, exact_ns_max);
-        let lane_tracks = self.lanes.get_or_insert_with(lane, LaneTracks::default);
-        let (sub_lane, ties) = lane_tracks.place(extent, margin, ties_max);
+        let may_grow = self.tracks < self.tracks_max || end_ns.is_none();
+        let (lane, lane_tracks) = match self.lanes.get_mut(lane) {
+            Some(tracks) => (LaneKey::Number(lane), tracks),
+            None if self.lane_count < self.lanes_max => {
+                let new = || LaneTracks::new(self.lane_count);
+                let tracks = self.lanes.get_or_insert_with(lane, new);
+                self.lane_count += 1;
+                (LaneKey::Number(lane), tracks)
+            }
+            None => {
+                self.other_lanes.note(lane);
+                (LaneKey::Others, &mut self.others)
+            }
+        };
+        let Some((sub_lane, ties)) = lane_tracks.place(extent, margin, ties_max, may_grow) else {
+            self.not_drawn += 1;
+            return None;
+        };
         let is_new = sub_lane == lane_tracks.tracks.len();
         if is_new {
             let tid = self.tids.of(lane, sub_lane);
@@ -250,19 +344,21 @@ impl Lanes {
             self.tracks += 1;
         }
         let (tid, track) = lane_tracks.tracks[sub_lane];
-        Place {
+        Some(Place {
+            lane,
             tid,
             track,
             sub_lane,
             is_new,
             ties,
-        }
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tracks::tids::OTHER_LANES_FROM;
     use proptest::prelude::*;
 
     /// That of microseconds as doubles.
@@ -292,10 +388,10 @@ mod tests {
     }
 
     fn place_all(regions: &[Span]) -> Vec<Place> {
-        let mut lanes = Lanes::new(PRECISION);
+        let mut lanes = Lanes::new(PRECISION, 1);
         regions
             .iter()
-            .map(|(start, end)| lanes.place(1, *start, *end))
+            .map(|(start, end)| lanes.place(1, *start, *end).expect("a track"))
             .collect()
     }
 
@@ -434,9 +530,10 @@ mod tests {
 
     #[test]
     fn one_by_one_stays_on_one_track_in_bounded_memory() {
-        let mut lanes = Lanes::new(PRECISION);
+        let mut lanes = Lanes::new(PRECISION, 1);
         for index in 0..100_000 {
             let place = lanes.place(3, index * 10, Some(index * 10 + 10));
+            let place = place.expect("a track");
             assert_eq!((place.tid, place.sub_lane), (4, 0));
         }
         let lane = lanes.lanes.get_mut(3).expect("a lane");
@@ -489,6 +586,42 @@ mod tests {
             .collect();
         let places = place_all(&regions);
         assert_eq!(places.iter().filter(|place| place.is_new).count(), 3_000);
+    }
+
+    /// The bug: each lane had tracks of its own, and each overlap one more, so that memory grew with them. 200,000 lanes with a region each took 138 MB.
+    #[test]
+    fn lanes_and_overlaps_beyond_the_limits_share_tracks() {
+        for captures in [1, 3, 1_000] {
+            let mut lanes = Lanes::new(PRECISION, captures);
+            let own = lanes_with_tracks_max(captures) as u32;
+            let mut places: Vec<Place> = Vec::new();
+            // One after the other: the others share one track.
+            for lane in (0..20_000).chain([5, 19_999]) {
+                let start = u64::from(lane) * 10 + 200_000 * u64::from(places.len() >= 20_000);
+                places.extend(lanes.place(lane, start, Some(start + 10)));
+            }
+            for (place, lane) in places.iter().zip((0..20_000).chain([5, 19_999])) {
+                let expected = match lane < own {
+                    true => (LaneKey::Number(lane), lane + 1, lane as usize),
+                    false => (LaneKey::Others, OTHER_LANES_FROM, own as usize),
+                };
+                assert_eq!((place.lane, place.tid, place.track), expected);
+            }
+            let shared = lanes.other_lanes.count().expect("other lanes");
+            let counted = u64::from(20_000 - own).min((1 << 20) / captures as u64);
+            assert_eq!(shared.count, counted);
+            assert_eq!(shared.has_more, captures == 1_000);
+            // All at once: there is no track for most of them, but always one for those that run.
+            let tracks_max = (TRACKS_OF_CAPTURES / captures).max(TRACKS_MIN);
+            let at_once = tracks_max as u64 + 10;
+            let drawn = (0..at_once)
+                .filter(|i| lanes.place(9, 1 << 30 | i, Some(1 << 31 | i)).is_some())
+                .count();
+            assert!(lanes.tracks <= tracks_max, "{} tracks", lanes.tracks);
+            assert_eq!(drawn as u64 + lanes.not_drawn, at_once);
+            assert!(drawn + own as usize >= tracks_max);
+            assert!(lanes.place(9, 1 << 30 | 1, None).is_some());
+        }
     }
 
     /// The bug: between 2^42 µs and 2^52 ns Perfetto shows a quarter of all times a nanosecond late, so regions overlapped there. Found with random

@@ -1,5 +1,6 @@
 //! The names of tracks, and the categories of what is drawn on them.
 
+use crate::figures::groups::{LaneKey, lane_key_name};
 use crate::text::names::lane_name;
 
 /// The category of regions.
@@ -8,10 +9,10 @@ pub const REGION_CATEGORY: &str = "hrx.host-observed";
 pub const MARK_CATEGORY: &str = "hrx.capture.host-observed";
 
 /// The name of a lane's track.
-pub fn track_name(lane: u32, sub_lane: usize) -> String {
+pub fn track_name(lane: LaneKey, sub_lane: usize) -> String {
     match sub_lane {
-        0 => lane_name(lane),
-        _ => format!("{} ({})", lane_name(lane), sub_lane + 1),
+        0 => lane_key_name(lane),
+        _ => format!("{} ({})", lane_key_name(lane), sub_lane + 1),
     }
 }
 

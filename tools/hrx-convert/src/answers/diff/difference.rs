@@ -12,10 +12,10 @@ use crate::answers::diff::percentile::{Comparison, Percentile};
 use crate::figures::digest::PERCENTILES;
 use crate::figures::exact::Exact;
 use crate::figures::exact::saturated;
-use crate::figures::groups::lane_key_name;
-use crate::figures::groups::{LabelKey, LaneKey};
+use crate::figures::groups::{LabelKey, LaneKey, OTHER_LABELS, lane_key_name};
 use crate::figures::measures::Measures;
 use crate::figures::statistics::Figures;
+use crate::input::other_lanes::LaneCount;
 
 /// The document.
 #[derive(Debug, Serialize)]
@@ -26,6 +26,8 @@ pub struct Difference {
     pub files: [String; 2],
     /// What is slower, then what is faster, what fails more, what is new and what is missing; empty: no difference is shown.
     pub changes: Vec<Change>,
+    /// How many lanes of A and of B have no figures of their own, but together those of "other lanes".
+    pub other_lanes: [Option<LaneCount>; 2],
     pub rows: Vec<DifferenceRow>,
 }
 
@@ -73,6 +75,9 @@ pub struct DifferenceRow {
     pub p99: Comparison,
     pub copied_bytes: Pair<Exact>,
     pub gigabytes_per_second: Pair<Option<f64>>,
+    /// A or B has none of it, but labels without figures of their own, among which it may be.
+    #[serde(skip)]
+    may_be_another: bool,
 }
 
 /// A figure in both captures.
@@ -104,6 +109,7 @@ impl Difference {
             claims: "by 95 % confidence intervals of the percentiles",
             files,
             changes: changes(&rows),
+            other_lanes: [None; 2],
             rows,
         }
     }
@@ -133,9 +139,16 @@ pub fn by_name(
 fn rows(a: &FiguresByName, b: &FiguresByName) -> Vec<DifferenceRow> {
     let names: BTreeSet<_> = a.keys().chain(b.keys()).collect();
     let none = Compared::default();
+    let other_labels = |side: &FiguresByName, lane: LaneKey| {
+        side.contains_key(&(lane, Some(OTHER_LABELS.to_owned())))
+    };
     let row = |name: &(LaneKey, Option<String>)| {
-        let (a, b) = (a.get(name).unwrap_or(&none), b.get(name).unwrap_or(&none));
         let (lane, label) = name;
+        let may_be_another = label.is_some()
+            && [a, b]
+                .into_iter()
+                .any(|side| !side.contains_key(name) && other_labels(side, *lane));
+        let (a, b) = (a.get(name).unwrap_or(&none), b.get(name).unwrap_or(&none));
         let ([a_p50, a_p99], [b_p50, b_p99]) = (a.durations, b.durations);
         DifferenceRow {
             lane: lane_key_name(*lane),
@@ -161,6 +174,7 @@ fn rows(a: &FiguresByName, b: &FiguresByName) -> Vec<DifferenceRow> {
                 let ratio = a.zip(b).and_then(|(a, b)| ratio(a, b));
                 Pair { a, b, ratio }
             },
+            may_be_another,
         }
     };
     names.into_iter().map(row).collect()
@@ -224,6 +238,7 @@ fn changes_of(row: &DifferenceRow) -> Vec<Change> {
         _ => {}
     }
     match (row.count.a.0, row.count.b.0) {
+        _ if row.may_be_another => {}
         (0, 1..) => changes.push(change(ChangeKind::New, "count", row.count.known())),
         (1.., 0) => changes.push(change(ChangeKind::Missing, "count", row.count.known())),
         _ => {}

@@ -16,13 +16,14 @@ use hrx_trace_reader::Event;
 use crate::answers::diff::difference::{Difference, FiguresByName, by_name};
 use crate::answers::diff::percentile::Percentile;
 use crate::cli::Arguments;
-use crate::figures::groups::label_key_name;
+use crate::figures::groups::{LaneKey, label_key_name};
 use crate::figures::statistics::{Query, Statistics};
 use crate::formats::DifferencePage;
 use crate::input::captures::{Capture, Captures};
 use crate::input::conversion::write_all;
 use crate::input::filter::Filter;
 use crate::input::format::Format;
+use crate::input::other_lanes::LaneCount;
 use crate::input::outcome::Outcome;
 use crate::output::console::{columns, wants_colour};
 use crate::output::file::Output;
@@ -75,6 +76,8 @@ struct Diff<Sink> {
     statistics: Statistics,
     /// Those of the captures whose last event has been read.
     figures: Vec<FiguresByName>,
+    /// How many lanes have no figures of their own in these.
+    other_lanes: Vec<Option<LaneCount>>,
 }
 
 impl<Sink: Write> Diff<Sink> {
@@ -85,6 +88,7 @@ impl<Sink: Write> Diff<Sink> {
             rendering,
             statistics: Statistics::default(),
             figures: Vec::new(),
+            other_lanes: Vec::new(),
         }
     }
 }
@@ -109,13 +113,21 @@ impl<Sink: Write> Format for Diff<Sink> {
             outcome.last_shown_ns(),
             &query,
         )?;
+        // The lanes of A have figures of their own in B too: otherwise those that come late there would seem to be missing.
+        self.statistics =
+            Statistics::with_lanes(figures.lanes.iter().filter_map(|lane| match lane.lane {
+                LaneKey::Number(lane) => Some(lane),
+                LaneKey::Others => None,
+            }));
+        self.other_lanes.push(figures.other_lanes);
         self.figures.push(by_name(figures, name));
         Ok(())
     }
 
-    fn finish(mut self, captures: &Captures, _: &[Outcome]) -> io::Result<()> {
+    fn finish(mut self, captures: &Captures, _: &mut [Outcome]) -> io::Result<()> {
         let files = [0, 1].map(|at| captures[at].path.display().to_string());
-        let difference = Difference::new(files, [0, 1].map(|at| &self.figures[at]));
+        let mut difference = Difference::new(files, [0, 1].map(|at| &self.figures[at]));
+        difference.other_lanes = [0, 1].map(|at| self.other_lanes[at]);
         match self.rendering {
             Rendering::Json => {
                 let json = serde_json::to_string_pretty(&difference)?;

@@ -6,11 +6,13 @@ use hrx_trace_reader::MEASUREMENT;
 use crate::answers::diff::difference::{Change, ChangeKind, Difference, DifferenceRow};
 use crate::answers::diff::percentile::Comparison;
 use crate::figures::exact::Exact;
+use crate::input::other_lanes::LaneCount;
 use crate::output::printable::printable;
 use crate::text::columns::Align::{Left, Right};
 use crate::text::columns::Table;
 use crate::text::quantities::{bandwidth_text, count_text, counted, short_text};
 use crate::text::styles::{BAD, GOOD, HEADING, QUIET};
+use crate::text::words::lanes_text;
 use crate::text::wrap::wrap;
 
 /// Changes that are listed; the JSON has more.
@@ -135,10 +137,15 @@ fn counts_and_totals(difference: &Difference, columns: usize) -> String {
         ];
         table.row(style(row), cells);
     }
-    format!(
-        "\n{HEADING}COUNTS AND TOTALS{HEADING:#}\n{}",
-        table.text(columns)
-    )
+    let table = table.text(columns);
+    let mut text = format!("\n{HEADING}COUNTS AND TOTALS{HEADING:#}\n{table}");
+    if difference.other_lanes.iter().any(Option::is_some) {
+        let lanes = |lanes: Option<LaneCount>| lanes.map_or("none".to_owned(), lanes_text);
+        let [a, b] = difference.other_lanes.map(lanes);
+        let line = format!("other lanes: without figures of their own, {a} in A and {b} in B");
+        text += &note(&line, columns);
+    }
+    text
 }
 
 fn latency(difference: &Difference, columns: usize) -> String {

@@ -13,6 +13,7 @@ use crate::text::columns::Align::{self, Left, Right};
 use crate::text::columns::Table;
 use crate::text::quantities::{bandwidth_text, count_text, percent_text, short_text};
 use crate::text::styles::{BAD, HEADING, QUIET};
+use crate::text::words::lanes_text;
 
 /// Labels of a lane that are listed; the JSON has more.
 const LISTED_LABELS_MAX: usize = 12;
@@ -50,6 +51,11 @@ pub fn regions(lines: &mut Lines, digest: &Digest) {
         }
     }
     lines.table(&table);
+    if let Some(lanes) = digest.other_lanes {
+        let lanes = lanes_text(lanes);
+        let note = format!("other lanes: {lanes} without figures of their own, which --lane shows");
+        lines.wrapped(QUIET, &note);
+    }
     let note = "busy: share of the span with at least one running; percentiles at most 0.1 % above the exact ones";
     lines.wrapped(QUIET, note);
 }

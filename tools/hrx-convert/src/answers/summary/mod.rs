@@ -157,7 +157,7 @@ impl<Sink: Write> Format for Summary<Sink> {
         Ok(())
     }
 
-    fn finish(mut self, _: &Captures, _: &[Outcome]) -> io::Result<()> {
+    fn finish(mut self, _: &Captures, _: &mut [Outcome]) -> io::Result<()> {
         if self.extent == Extent::Json {
             let (_, after) = around_captures(true)?;
             writeln!(self.sink, "\n  {after}")?;

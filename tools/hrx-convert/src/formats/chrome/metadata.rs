@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use hrx_trace_format::MEASUREMENT;
 use serde_json::json;
 
+use crate::figures::groups::LaneKey;
 use crate::figures::metadata::Metadata;
 use crate::formats::chrome::document::JsonDocument;
 use crate::formats::chrome::instants::{MarkKind, push_mark};
@@ -121,6 +122,10 @@ pub fn name_track<Sink: Write>(
 }
 
 /// The sort index of a sub-lane's track.
-pub fn sort_index(lane: u32, sub_lane: usize) -> u64 {
-    (u64::from(lane) + 1) * SORTED_SUB_LANES + (sub_lane as u64).min(SORTED_SUB_LANES - 1)
+pub fn sort_index(lane: LaneKey, sub_lane: usize) -> u64 {
+    let lane = match lane {
+        LaneKey::Number(lane) => u64::from(lane) + 1,
+        LaneKey::Others => 1 << 33,
+    };
+    lane * SORTED_SUB_LANES + (sub_lane as u64).min(SORTED_SUB_LANES - 1)
 }

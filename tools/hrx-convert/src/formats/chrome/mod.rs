@@ -74,7 +74,7 @@ struct ChromeProcess {
 impl ChromeProcess {
     fn new(capture: &Capture, captures: usize) -> Self {
         Self {
-            lanes: Lanes::new(PRECISION),
+            lanes: Lanes::new(PRECISION, captures),
             copy_rates: CopyRates::new(captures),
             after_name: format!(r#"","pid":{},"tid":"#, capture.pid).into_bytes(),
             several_rings: capture.trace.identity().ring_count > 1,
@@ -129,19 +129,25 @@ impl<Sink: Write> Chrome<Sink> {
     }
 
     #[inline]
-    fn place(&mut self, capture: &Capture, lane: u32, start_ns: u64, end_ns: Option<u64>) -> Place {
+    fn place(
+        &mut self,
+        capture: &Capture,
+        lane: u32,
+        start_ns: u64,
+        end_ns: Option<u64>,
+    ) -> Option<Place> {
         let lanes = &mut self.processes[capture.index].lanes;
-        let place = lanes.place(lane, start_ns, end_ns);
+        let place = lanes.place(lane, start_ns, end_ns)?;
         if place.is_new {
-            self.begin_track(capture, lane, place);
+            self.begin_track(capture, place);
         }
-        place
+        Some(place)
     }
 
     #[cold]
-    fn begin_track(&mut self, capture: &Capture, lane: u32, place: Place) {
-        let name = track_name(lane, place.sub_lane);
-        let index = sort_index(lane, place.sub_lane);
+    fn begin_track(&mut self, capture: &Capture, place: Place) {
+        let name = track_name(place.lane, place.sub_lane);
+        let index = sort_index(place.lane, place.sub_lane);
         name_track(&mut self.document, capture.pid, place.tid, &name, index);
     }
 
@@ -154,7 +160,7 @@ impl<Sink: Write> Chrome<Sink> {
         let mut places: Vec<Place> = open
             .iter()
             .rev()
-            .map(|region| {
+            .filter_map(|region| {
                 let start_ns = region.start_ns.min(SHOWN_NS_MAX);
                 self.place(capture, region.lane, start_ns, None)
             })
@@ -204,13 +210,14 @@ impl<Sink: Write> Format for Chrome<Sink> {
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
         let start_ns = event.start_ns.min(SHOWN_NS_MAX);
         let end_ns = event.end_ns().min(SHOWN_NS_MAX);
-        let place = self.place(capture, event.lane, start_ns, Some(end_ns));
-
-        let process = &mut self.processes[capture.index];
         if !self.extras.no_counters {
-            let rates = &mut process.copy_rates;
+            let rates = &mut self.processes[capture.index].copy_rates;
             rates.add(event.lane, start_ns, end_ns, event.copied_bytes);
         }
+        let Some(place) = self.place(capture, event.lane, start_ns, Some(end_ns)) else {
+            return Ok(());
+        };
+        let process = &mut self.processes[capture.index];
         let chunk = &mut self.document.chunk;
         let times_ns = (start_ns, end_ns);
         process
@@ -230,9 +237,10 @@ impl<Sink: Write> Format for Chrome<Sink> {
     }
 
     /// Writes the regions still running, the marks, the counters and the facts about the captures.
-    fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
-        for (capture, outcome) in captures.iter().zip(outcomes) {
+    fn finish(mut self, captures: &Captures, outcomes: &mut [Outcome]) -> io::Result<()> {
+        for (capture, outcome) in captures.iter().zip(outcomes.iter_mut()) {
             self.open_regions(capture, outcome);
+            self.processes[capture.index].lanes.note_limits(outcome);
             if !self.extras.no_marks {
                 for mark in marks::of(captures, capture, outcome) {
                     push_mark(
@@ -333,7 +341,7 @@ mod tests {
             }
             _ => moment(ns),
         };
-        let mut lanes = Lanes::new(PRECISION);
+        let mut lanes = Lanes::new(PRECISION, 1);
         trace
             .events()
             .map(|event| {
@@ -372,6 +380,7 @@ mod tests {
                 add(cut, "start_ns", exact(event.start_ns));
                 add(cut, "duration_ns", exact(event.duration_ns));
                 let place = lanes.place(event.lane, start_ns, Some(end_ns));
+                let place = place.expect("a track");
                 let mut region = json!({
                     "ph": "X",
                     "cat": "hrx.host-observed",
@@ -681,7 +690,7 @@ mod tests {
         }
         let report = captures[0].trace.report();
         chrome
-            .finish(&captures, &[Outcome::new(report)])
+            .finish(&captures, &mut [Outcome::new(report)])
             .expect("memory");
         let document = parse(&document);
         for (i, event) in of_phase(&document, "X").iter().enumerate() {

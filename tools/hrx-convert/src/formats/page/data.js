@@ -59,7 +59,7 @@ class Regions {
     const { count } = layout;
     const kinds = {
       start: Float64Array, duration: Float64Array, group: Uint32Array, row: Uint8Array, bytes: Float64Array, correlation: Float64Array,
-      thread: Uint32Array, flags: Uint8Array, status: Uint32Array, ring: Uint16Array, sequence: Float64Array,
+      thread: Uint32Array, flags: Uint8Array, status: Uint32Array, ring: Uint16Array, sequence: Float64Array, lane: Uint32Array,
     };
     let at = 0;
     for (const [name, size] of layout.columns) {
@@ -157,6 +157,9 @@ class Regions {
   }
 
   laneOf(i) { return this.layout.lanes[this.layout.groups[this.group[i]][0]]; }
+
+  /** Of one of the other lanes, which share their rows, the region itself says which. */
+  laneNumber(i) { return this.laneOf(i).lane ?? this.lane[i]; }
 
   labelOf(i) { return this.layout.labels[this.layout.groups[this.group[i]][1]]; }
 }

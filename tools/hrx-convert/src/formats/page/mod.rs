@@ -133,8 +133,11 @@ impl<Sink: Write> Format for HtmlPage<Sink> {
         Ok(())
     }
 
-    fn finish(mut self, captures: &Captures, _: &[Outcome]) -> io::Result<()> {
+    fn finish(mut self, captures: &Captures, outcomes: &mut [Outcome]) -> io::Result<()> {
         let (layout, mut packed) = packed(self.newest, &self.open, captures)?;
+        for (outcome, lanes) in outcomes.iter_mut().zip(&layout.other_lanes) {
+            outcome.other_lanes = *lanes;
+        }
         let shown = layout.count - self.open.len();
         let timeline = Timeline {
             left_out: Exact(self.completed - shown as u64),

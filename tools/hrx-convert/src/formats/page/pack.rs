@@ -3,7 +3,7 @@
 //! Regions are in the order of their beginnings; at equal beginnings the longer first. A column holds one number of each region as a LEB128 varint,
 //! seven bits a byte, lowest first. The columns follow each other in the order of [`TimelineLayout::columns`]. Values that repeat are indexes into
 //! a list: a `group` is a lane and a label of a capture, a `thread` is a thread id. `start` is the distance to the beginning of the region
-//! before. `row` is the region's row within its lane.
+//! before. `row` is the region's row within its lane. Lanes beyond [`lanes_with_tracks_max`] share rows; if there are any, a last column has their numbers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -11,6 +11,7 @@ use std::io::{self, Write};
 use serde::{Serialize, Serializer};
 
 use crate::figures::exact::Exact;
+use crate::figures::groups::LaneKey;
 use crate::figures::spill::Spillable;
 use crate::formats::page::columns::Column;
 use crate::formats::page::newest::Newest;
@@ -18,10 +19,11 @@ use crate::formats::page::region::TimelineRegion;
 use crate::formats::page::rows::Rows;
 use crate::input::captures::Captures;
 use crate::input::labels::name_of;
+use crate::input::other_lanes::{LaneCount, OtherLanes};
 use crate::text::names::lane_name;
+use crate::text::words::lanes_text;
+use crate::tracks::lanes::lanes_with_tracks_max;
 
-/// Lanes of the timeline, each of which takes memory.
-const TIMELINE_LANES_MAX: usize = 1 << 16;
 /// Groups of the timeline, each of which takes memory.
 const TIMELINE_GROUPS_MAX: usize = 1 << 18;
 
@@ -39,6 +41,9 @@ pub struct TimelineLayout<'captures> {
     /// Their names and sizes in bytes.
     columns: Vec<(&'static str, usize)>,
     lanes: Vec<LaneRows>,
+    /// By capture: how many lanes share rows.
+    #[serde(skip)]
+    pub other_lanes: Vec<Option<LaneCount>>,
     labels: LabelNames<'captures>,
     /// A lane and a label each, as indexes into these lists.
     groups: Vec<(u32, u32)>,
@@ -49,7 +54,8 @@ pub struct TimelineLayout<'captures> {
 #[derive(Debug, Serialize)]
 struct LaneRows {
     capture: u32,
-    lane: u32,
+    /// Null: all lanes without rows of their own.
+    lane: Option<u32>,
     name: String,
     rows: usize,
 }
@@ -68,6 +74,12 @@ impl Serialize for LabelNames<'_> {
             name_of(trace, label_id)
         }))
     }
+}
+
+/// The name of the lanes that share rows.
+fn others_name(lanes: Option<LaneCount>) -> String {
+    let count = lanes.map(lanes_text).unwrap_or_default();
+    count.replacen("lane", "other lane", 1)
 }
 
 /// A list in which each item has one index.
@@ -92,7 +104,61 @@ impl<T: Copy + Eq + std::hash::Hash> Interner<T> {
     }
 }
 
-const PACKED_COLUMNS: [&str; 11] = [
+/// The lanes of all captures, each with its rows.
+struct TimelineLanes {
+    /// In the order of captures and lane numbers.
+    rows: BTreeMap<(u32, LaneKey), Rows>,
+    /// By capture: the lanes with rows of their own, and the others.
+    of_captures: Vec<(usize, OtherLanes)>,
+    before: Option<(u32, u32)>,
+}
+
+impl TimelineLanes {
+    fn new(captures: usize) -> Self {
+        let of_capture = || (0, OtherLanes::new(captures));
+        Self {
+            rows: BTreeMap::new(),
+            of_captures: (0..captures).map(|_| of_capture()).collect(),
+            before: None,
+        }
+    }
+
+    /// Gives a lane rows, of its own while there is room.
+    fn note(&mut self, region: &TimelineRegion) {
+        let (capture, lane) = (region.capture, region.event.lane);
+        if self.before == Some((capture, lane)) {
+            return;
+        }
+        self.before = Some((capture, lane));
+        let own_max = lanes_with_tracks_max(self.of_captures.len());
+        let (own, others) = &mut self.of_captures[capture as usize];
+        let mut key = (capture, LaneKey::Number(lane));
+        if self.rows.contains_key(&key) {
+            return;
+        }
+        match *own < own_max {
+            true => *own += 1,
+            false => {
+                others.note(lane);
+                key = (capture, LaneKey::Others);
+            }
+        }
+        self.rows.entry(key).or_default();
+    }
+
+    fn names(&self, capture: u32, lane: LaneKey) -> (Option<u32>, String) {
+        match lane {
+            LaneKey::Number(number) => (Some(number), lane_name(number)),
+            LaneKey::Others => (None, others_name(self.others(capture))),
+        }
+    }
+
+    fn others(&self, capture: u32) -> Option<LaneCount> {
+        self.of_captures[capture as usize].1.count()
+    }
+}
+
+const PACKED_COLUMNS: [&str; 12] = [
     "start",
     "duration",
     "group",
@@ -104,38 +170,34 @@ const PACKED_COLUMNS: [&str; 11] = [
     "status",
     "ring",
     "sequence",
+    "lane",
 ];
 
-/// Sorts all regions, completed and open, and packs them into `sink`. None: they have too many lanes or groups.
+/// Sorts all regions, completed and open, and packs them into `sink`. None: they have too many groups.
 pub fn pack<'captures>(
     newest: &Newest,
     open: &[TimelineRegion],
     captures: &'captures Captures,
     sink: &mut impl Write,
 ) -> io::Result<Option<TimelineLayout<'captures>>> {
-    // In the order of captures and lane numbers.
-    let mut rows: BTreeMap<(u32, u32), Rows> = BTreeMap::new();
-    let mut lane_before = None;
-    let mut note_lane = |region: &TimelineRegion| {
-        let lane = (region.capture, region.event.lane);
-        if lane_before != Some(lane) && rows.len() <= TIMELINE_LANES_MAX {
-            rows.entry(lane).or_default();
-            lane_before = Some(lane);
-        }
-    };
-    let mut runs = newest.sorted(&mut note_lane)?;
+    let mut lanes = TimelineLanes::new(captures.len());
     let mut open = open.to_vec();
-    open.iter().for_each(&mut note_lane);
+    // A lane on which something hangs has rows of its own.
+    open.iter().for_each(|region| lanes.note(region));
+    let mut runs = newest.sorted(|region| lanes.note(region))?;
     open.sort_by_key(Spillable::key);
     runs.add(&open)?;
-    if rows.len() > TIMELINE_LANES_MAX {
-        return Ok(None);
-    }
-    let lane_places: HashMap<(u32, u32), u32> = rows.keys().copied().zip(0..).collect();
+    let places = lanes.rows.keys().copied().zip(0..);
+    let lane_places: HashMap<(u32, LaneKey), u32> = places.collect();
+    let shares_rows = lane_places.keys().any(|(_, lane)| *lane == LaneKey::Others);
+    let column_names = match shares_rows {
+        true => &PACKED_COLUMNS[..],
+        false => &PACKED_COLUMNS[..PACKED_COLUMNS.len() - 1],
+    };
     let (mut labels, mut groups, mut threads) = (Interner::new(), Interner::new(), Interner::new());
-    let mut columns = PACKED_COLUMNS
-        .map(Column::new)
-        .into_iter()
+    let mut columns = column_names
+        .iter()
+        .map(|name| Column::new(name))
         .collect::<io::Result<Vec<Column>>>()?;
     let (mut count, mut base_ns, mut before_ns) = (0, 0, 0);
     runs.merge(|region: TimelineRegion| {
@@ -147,9 +209,13 @@ pub fn pack<'captures>(
             (base_ns, before_ns) = (event.start_ns, event.start_ns);
         }
         count += 1;
-        let lane = (region.capture, event.lane);
+        let own = (region.capture, LaneKey::Number(event.lane));
+        let (lane, shared_lane) = match lane_places.contains_key(&own) {
+            true => (own, 0),
+            false => ((region.capture, LaneKey::Others), event.lane),
+        };
         let label = labels.index((region.capture, event.label_id));
-        let of_lane = rows.entry(lane).or_default();
+        let of_lane = lanes.rows.entry(lane).or_default();
         let flags = [
             (event.failed, FAILED),
             (event.saturated, SATURATED),
@@ -167,6 +233,7 @@ pub fn pack<'captures>(
             event.status.into(),
             event.ring.into(),
             event.sequence,
+            shared_lane.into(),
         ];
         before_ns = event.start_ns;
         let mut cells = columns.iter_mut().zip(values);
@@ -184,13 +251,20 @@ pub fn pack<'captures>(
         count,
         base_ns: Exact(base_ns),
         columns: sizes,
-        lanes: rows
+        other_lanes: (0..captures.len() as u32)
+            .map(|capture| lanes.others(capture))
+            .collect(),
+        lanes: lanes
+            .rows
             .iter()
-            .map(|(&(capture, lane), rows)| LaneRows {
-                capture,
-                lane,
-                name: lane_name(lane),
-                rows: rows.count(),
+            .map(|(&(capture, lane), rows)| {
+                let (lane, name) = lanes.names(capture, lane);
+                LaneRows {
+                    capture,
+                    lane,
+                    name,
+                    rows: rows.count(),
+                }
             })
             .collect(),
         labels: LabelNames {

@@ -1,7 +1,7 @@
 // Builds the page: the head at once, the timeline as soon as its regions are unpacked, then tables and charts.
 
 const FIELDS = {
-  lane: (regions, i) => `${regions.laneOf(i).name} (${regions.laneOf(i).lane})`,
+  lane: (regions, i) => `${regions.laneOf(i).name} (${regions.laneNumber(i)})`,
   duration: (regions, i) => regions.duration[i] < 1000 ? exactTime(regions.duration[i]) : `${shortTime(regions.duration[i])} = ${exactTime(exactly(regions.duration, i))}`,
   began: (regions, i) => exactTime(regions.beganAt(i)),
   ended: (regions, i) => regions.flags[i] & UNFINISHED ? 'never' : exactTime(regions.beganAt(i) + BigInt(exactly(regions.duration, i))),
@@ -38,7 +38,7 @@ function find(regions, capture, wanted) {
     if (regions.start[i] < start - slack) continue;
     if (regions.start[i] > start + slack) return -1;
     const lane = regions.laneOf(i);
-    if (lane.capture !== capture || lane.lane !== wanted.lane) continue;
+    if (lane.capture !== capture || regions.laneNumber(i) !== wanted.lane) continue;
     const unfinished = Boolean(regions.flags[i] & UNFINISHED);
     if (wanted.unfinished ? unfinished && regions.layout.threads[regions.thread[i]] === wanted.thread_id : !unfinished && regions.sequence[i] === Number(wanted.sequence) && regions.ring[i] === wanted.ring) return i;
   }

@@ -115,6 +115,7 @@ function sections(capture, labels, find) {
     ] : []),
     title('Regions, by lane and label'),
     table(['<', 'Count', 'Failed', 'Busy', 'Total', 'Mean', 'p50', 'p90', 'p99', 'Max'], eachLane(figures)),
+    ...(capture.other_lanes ? [element('p', { class: 'quiet' }, `Other lanes: ${capture.other_lanes.has_more ? 'at least ' : ''}${plural(capture.other_lanes.count, 'lane')} without figures of their own.`)] : []),
     element('p', { class: 'quiet' }, 'Busy: share of the span with at least one running. Percentiles at most 0.1 % above the exact ones. Host-observed.'),
     title('Copies'),
     table(['<', 'Bytes', 'GB/s'], eachLane(copies)),

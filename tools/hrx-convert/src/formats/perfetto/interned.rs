@@ -19,10 +19,11 @@ pub enum Arg {
     DurationNs,
     Unfinished,
     RunningNs,
+    Lane,
 }
 
 /// From iid 1 on.
-const ARG_NAMES: [&str; 11] = [
+const ARG_NAMES: [&str; 12] = [
     "copied_bytes",
     "failed",
     "status",
@@ -34,6 +35,7 @@ const ARG_NAMES: [&str; 11] = [
     "duration_ns",
     "unfinished",
     "running_ns",
+    "lane",
 ];
 
 impl Arg {

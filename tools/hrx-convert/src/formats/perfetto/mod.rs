@@ -42,6 +42,7 @@ use self::packets::PacketStream;
 use self::sequence::{Sequence, SliceName};
 use self::slices::{OpenSlice, Slice};
 use self::track_ids::{TrackIds, TrackOf, rank_of_sub_lane};
+use crate::figures::groups::LaneKey;
 use crate::figures::metadata::Metadata;
 use crate::input::captures::{Capture, Captures};
 use crate::input::format::{FollowedFormat, Format};
@@ -91,7 +92,7 @@ impl PerfettoProcess {
     fn new(capture: &Capture, captures: usize) -> Self {
         Self {
             ids: TrackIds::new(capture),
-            lanes: Lanes::new(PRECISION),
+            lanes: Lanes::new(PRECISION, captures),
             copy_rates: CopyRates::new(captures),
             sequences: Vec::new(),
             several_rings: capture.trace.identity().ring_count > 1,
@@ -127,11 +128,13 @@ impl<Sink: Write> Perfetto<Sink> {
         lane: u32,
         start_ns: u64,
         end_ns: Option<u64>,
-    ) -> io::Result<Place> {
+    ) -> io::Result<Option<Place>> {
         let lanes = &mut self.processes[capture.index].lanes;
         let place = lanes.place(lane, start_ns, end_ns);
-        if place.is_new {
-            self.begin_track(capture, lane, place.sub_lane)?;
+        if let Some(place) = place
+            && place.is_new
+        {
+            self.begin_track(capture, place)?;
         }
         Ok(place)
     }
@@ -149,7 +152,8 @@ impl<Sink: Write> Perfetto<Sink> {
 
     /// Begins the track's sequence and describes the track.
     #[cold]
-    fn begin_track(&mut self, capture: &Capture, lane: u32, sub_lane: usize) -> io::Result<()> {
+    fn begin_track(&mut self, capture: &Capture, place: Place) -> io::Result<()> {
+        let Place { lane, sub_lane, .. } = place;
         let process = &mut self.processes[capture.index];
         let ids = process.ids;
         let uuid = ids.uuid(TrackOf::Lane(lane, sub_lane));
@@ -232,10 +236,13 @@ impl<Sink: Write> Perfetto<Sink> {
         // The newest is placed first, so that those that began before it can go around it.
         for (region, flow_id) in open.iter().zip(flow_ids).rev() {
             let start_ns = region.start_ns.min(SHOWN_NS_MAX);
-            let place = self.place(capture, region.lane, start_ns, None)?;
+            let Some(place) = self.place(capture, region.lane, start_ns, None)? else {
+                continue;
+            };
             let slice = OpenSlice {
                 region,
-                track_uuid: ids.uuid(TrackOf::Lane(region.lane, place.sub_lane)),
+                track_uuid: ids.uuid(TrackOf::Lane(place.lane, place.sub_lane)),
+                names_lane: place.lane == LaneKey::Others,
                 flow_id,
                 last_ns: outcome.report.last_ns,
             };
@@ -264,20 +271,23 @@ impl<Sink: Write> Format for Perfetto<Sink> {
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
         let start_ns = event.start_ns.min(SHOWN_NS_MAX);
         let end_ns = event.end_ns().min(SHOWN_NS_MAX);
-        let place = self.place(capture, event.lane, start_ns, Some(end_ns))?;
+        if !self.extras.no_counters {
+            let rates = &mut self.processes[capture.index].copy_rates;
+            rates.add(event.lane, start_ns, end_ns, event.copied_bytes);
+        }
+        let Some(place) = self.place(capture, event.lane, start_ns, Some(end_ns))? else {
+            return Ok(());
+        };
         let name = self.name(capture, place.track, event.label_id, event.failed)?;
         let flow_id = self.flow_id(capture, event.correlation_id, start_ns);
         let process = &mut self.processes[capture.index];
-        if !self.extras.no_counters {
-            let rates = &mut process.copy_rates;
-            rates.add(event.lane, start_ns, end_ns, event.copied_bytes);
-        }
         let slice = Slice {
             event,
             name,
             start_ns: self.head.epoch_ns + start_ns,
             end_ns: self.head.epoch_ns + end_ns,
             flow_id,
+            names_lane: place.lane == LaneKey::Others,
             several_rings: process.several_rings,
         };
         let mut pen = self.packets.pen();
@@ -287,9 +297,10 @@ impl<Sink: Write> Format for Perfetto<Sink> {
     }
 
     /// Writes the regions still running, the marks, the counters and the facts about the captures.
-    fn finish(mut self, captures: &Captures, outcomes: &[Outcome]) -> io::Result<()> {
-        for (capture, outcome) in captures.iter().zip(outcomes) {
+    fn finish(mut self, captures: &Captures, outcomes: &mut [Outcome]) -> io::Result<()> {
+        for (capture, outcome) in captures.iter().zip(outcomes.iter_mut()) {
             self.open_regions(capture, outcome)?;
+            self.processes[capture.index].lanes.note_limits(outcome);
             let process = &mut self.processes[capture.index];
             let (packets, head, ids) = (&mut self.packets, self.head, process.ids);
             if !self.extras.no_marks {

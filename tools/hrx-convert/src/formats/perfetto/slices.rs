@@ -37,6 +37,8 @@ pub struct Slice<'event> {
     pub start_ns: u64,
     pub end_ns: u64,
     pub flow_id: Option<u64>,
+    /// Whether the lane has to be named, because its track is that of several.
+    pub names_lane: bool,
     /// Whether the ring has to be named.
     pub several_rings: bool,
 }
@@ -87,6 +89,9 @@ impl Slice<'_> {
             put_integer(pen, Arg::CorrelationId, event.correlation_id);
         }
         put_integer(pen, Arg::ThreadId, u64::from(event.thread_id));
+        if self.names_lane {
+            put_integer(pen, Arg::Lane, u64::from(event.lane));
+        }
         if self.several_rings {
             put_integer(pen, Arg::Ring, u64::from(event.ring));
         }
@@ -129,6 +134,8 @@ pub struct OpenSlice<'report> {
     pub region: &'report OpenRegion,
     pub track_uuid: u64,
     pub flow_id: Option<u64>,
+    /// Whether the lane has to be named, because its track is that of several.
+    pub names_lane: bool,
     /// The last known moment, up to which it has been running.
     pub last_ns: u64,
 }
@@ -152,6 +159,9 @@ impl OpenSlice<'_> {
         ];
         if region.correlation_id != 0 {
             args.push(arg(Arg::CorrelationId, region.correlation_id.into()));
+        }
+        if self.names_lane {
+            args.push(arg(Arg::Lane, region.lane.into()));
         }
         if region.saturated {
             args.push(arg(Arg::Saturated, true.into()));

@@ -1,5 +1,6 @@
 //! Which number each track and flow has, and the order in which tracks are shown.
 
+use crate::figures::groups::LaneKey;
 use crate::input::captures::Capture;
 use crate::tracks::mix::mixed;
 
@@ -17,7 +18,7 @@ pub enum TrackOf {
     /// A lane's copy rate.
     Rate(u32),
     /// A lane's sub-lane.
-    Lane(u32, usize),
+    Lane(LaneKey, usize),
 }
 
 /// The numbers of one capture's tracks and flows. They are as good as random, so no other track has them, in this trace or in one that is appended to
@@ -42,7 +43,10 @@ impl TrackIds {
             TrackOf::Process => 0,
             TrackOf::Capture => 1,
             TrackOf::Rate(lane) => 1 << 32 | u64::from(lane),
-            TrackOf::Lane(lane, sub_lane) => mixed(2 << 32 | u64::from(lane)) ^ sub_lane as u64,
+            TrackOf::Lane(LaneKey::Number(lane), sub_lane) => {
+                mixed(2 << 32 | u64::from(lane)) ^ sub_lane as u64
+            }
+            TrackOf::Lane(LaneKey::Others, sub_lane) => mixed(3 << 32) ^ sub_lane as u64,
         };
         mixed(self.key ^ mixed(number)).max(1)
     }
@@ -55,8 +59,13 @@ impl TrackIds {
 
 /// The rank of a sub-lane's track among its siblings, which come lane by lane. An i32 has room for a thousand tracks of each of a million lanes;
 /// tracks beyond that share ranks, but stay in order.
-pub fn rank_of_sub_lane(lane: u32, sub_lane: usize) -> i32 {
-    rank(lane, sub_lane.min(RANKS_PER_LANE as usize - 2) as u32)
+pub fn rank_of_sub_lane(lane: LaneKey, sub_lane: usize) -> i32 {
+    let in_lane = sub_lane.min(RANKS_PER_LANE as usize - 2) as u32;
+    match lane {
+        LaneKey::Number(lane) => rank(lane, in_lane),
+        // After all lanes.
+        LaneKey::Others => i32::MAX - RANKS_PER_LANE as i32 + in_lane as i32,
+    }
 }
 
 /// The rank of a lane's copy rate: after all sub-lanes of the lane.
@@ -81,9 +90,15 @@ mod tests {
         let lanes = [0, 1, 4, 5, (1 << 20) - 1, 1 << 20, 1 << 30, u32::MAX];
         let ranks: Vec<i32> = lanes
             .iter()
-            .flat_map(|lane| [rank_of_sub_lane(*lane, 0), rank_of_rate(*lane)])
+            .flat_map(|lane| {
+                [
+                    rank_of_sub_lane(LaneKey::Number(*lane), 0),
+                    rank_of_rate(*lane),
+                ]
+            })
+            .chain([0, usize::MAX].map(|sub_lane| rank_of_sub_lane(LaneKey::Others, sub_lane)))
             .collect();
         assert!(ranks.is_sorted() && ranks[0] > 0, "{ranks:?}");
-        assert!(rank_of_sub_lane(7, usize::MAX) < rank_of_rate(7));
+        assert!(rank_of_sub_lane(LaneKey::Number(7), usize::MAX) < rank_of_rate(7));
     }
 }
