@@ -6,7 +6,7 @@ use std::ops::AddAssign;
 /// What became of the tickets given out by one ring, or by all rings together.
 ///
 /// This always holds: `claimed = recovered + overwritten + torn + skipped + in_flight + overtaken + not_read`.
-/// `in_flight` and `overtaken` are 0 unless the writer runs; `not_read` is 0 unless reading began later than the capture.
+/// `in_flight` and `overtaken` are 0 unless the writer runs; `not_read` is 0 unless reading began later than the capture or was interrupted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Account {
@@ -24,7 +24,8 @@ pub struct Account {
     pub in_flight: u64,
     /// While the writer runs: records that it overwrote before they could be read.
     pub overtaken: u64,
-    /// Tickets of the window that [`Reading::since_ns`](crate::Reading::since_ns) passed over: their records were not looked at.
+    /// Tickets of the window that [`Reading::since_ns`](crate::Reading::since_ns) passed over, or that were left when
+    /// [`Trace::interrupt_when`](crate::Trace::interrupt_when) ended the reading: their records were not looked at.
     pub not_read: u64,
 }
 

@@ -110,6 +110,8 @@ mod tests {
     use proptest::prelude::*;
     use std::fs::{self, File};
     use std::path::PathBuf;
+    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::Ordering::Relaxed;
 
     /// A capture whose writer lives as long as this does: it holds the lock of a real file.
     struct Live {
@@ -148,6 +150,79 @@ mod tests {
             self.write();
             self.lock.unlock().unwrap();
         }
+    }
+
+    /// A condition that becomes true when it is asked for the time after `calls`.
+    fn after(calls: u64) -> impl Fn() -> bool + Send + Sync + 'static {
+        let left = AtomicU64::new(calls);
+        move || {
+            left.try_update(Relaxed, Relaxed, |left| left.checked_sub(1))
+                .is_err()
+        }
+    }
+
+    /// The bug: a follower heard no signal while a round gave no event: in a ring full of garbage, for as long as it took to read it all. Found by
+    /// interrupting `--follow` on a large file that no recorder made.
+    #[test]
+    fn what_yields_no_event_can_be_interrupted() {
+        const RING: u64 = 20_000;
+        for (rings, is_live) in [(1, true), (1, false), (3, true), (3, false)] {
+            let mut image = Image::new(RING, rings);
+            let from = image.identity.ring_offset as usize;
+            image.bytes[from..].fill(0xA5);
+            (0..rings).for_each(|ring| image.set_claimed(ring, RING));
+            let live = Live::new(image);
+            if !is_live {
+                live.die();
+            }
+            for calls in [0, 1, 10] {
+                let mut trace = Trace::open_for_newest(&live.path).unwrap();
+                trace.interrupt_when(after(calls));
+                let mut reading = Reading::default();
+                // 16 records of each ring at once.
+                reading.chunk_bytes = 1 << 10;
+                // Nothing but the looks at the chunks can end these loops early.
+                let mut follower = Follower::new(trace.clone(), reading);
+                assert_eq!(drain(&mut follower), [0u64; 0]);
+                let (_, report) = end(&mut follower);
+                let looked_at = 16 * calls;
+                let expected = RING * u64::from(rings) - looked_at;
+                assert_eq!(report.account.not_read, expected, "{report:?}");
+                // The search for the newest record is given up, and proves nothing.
+                trace.refresh();
+                let report = trace.report();
+                assert_eq!(report.account.claimed, RING * u64::from(rings));
+                assert_eq!((report.account.torn, report.damages), (0, Vec::new()));
+            }
+        }
+    }
+
+    /// What a search found before it was interrupted was given out.
+    #[test]
+    fn an_interrupted_search_believes_what_it_has_seen() {
+        let mut image = Image::new(100_000, 1);
+        image.set_claimed(0, 7);
+        image.put_record(
+            0,
+            Record {
+                sequence: 5,
+                ..region(9_000)
+            },
+        );
+        image.put_record(
+            0,
+            Record {
+                sequence: 90_000,
+                ..region(9_000)
+            },
+        );
+        let mut trace = image.trace();
+        assert_eq!(trace.report().account.claimed, 90_000);
+        trace.interrupt_when(|| true);
+        trace.refresh();
+        let report = trace.report();
+        assert_eq!((report.account.claimed, report.account.not_read), (7, 7));
+        assert!(report.account.balances());
     }
 
     fn drain(follower: &mut Follower) -> Vec<u64> {

@@ -5,10 +5,12 @@
 //! - [`Source::read`] always fills the whole buffer: with zeroes where the file has ended or cannot be read. A record of zeroes never
 //!   verifies, so the slots on a bad page are judged torn, and everything around the page is delivered.
 
+use std::fmt;
 use std::fs::{self, File, FileType, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use hrx_trace_format::header::PAGE_BYTES;
 
@@ -21,6 +23,17 @@ use crate::os;
 pub(crate) struct Source {
     path: PathBuf,
     bytes: Bytes,
+    interruption: Interruption,
+}
+
+/// When reading has to end early; unset: never.
+#[derive(Default)]
+struct Interruption(OnceLock<Box<dyn Fn() -> bool + Send + Sync>>);
+
+impl fmt::Debug for Interruption {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Interruption")
+    }
 }
 
 #[derive(Debug)]
@@ -61,6 +74,7 @@ impl Source {
         Ok(Self {
             path: path.to_owned(),
             bytes: Bytes::File(File::open(path).map_err(refused)?),
+            interruption: Interruption::default(),
         })
     }
 
@@ -73,6 +87,7 @@ impl Source {
         Ok(Self {
             path,
             bytes: Bytes::File(file),
+            interruption: Interruption::default(),
         })
     }
 
@@ -80,7 +95,19 @@ impl Source {
         Self {
             path: PathBuf::from("(bytes)"),
             bytes: Bytes::Memory(bytes),
+            interruption: Interruption::default(),
         }
+    }
+
+    /// Every loop that reads much ends once `interrupted` is true. The first condition holds for good.
+    pub(crate) fn interrupt_when(&self, interrupted: impl Fn() -> bool + Send + Sync + 'static) {
+        let _ = self.interruption.0.set(Box::new(interrupted));
+    }
+
+    /// Whether to end a loop that reads much.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        let interrupted = self.interruption.0.get();
+        interrupted.is_some_and(|interrupted| interrupted())
     }
 
     /// The same file, opened anew for each read, so that it takes no descriptor in between. None: it cannot be opened anew, because it is not found at its
@@ -96,6 +123,7 @@ impl Source {
                 device: own.dev(),
                 inode: own.ino(),
             },
+            interruption: Interruption::default(),
         };
         closed.open_again(own.dev(), own.ino()).ok()?;
         Some(closed)
@@ -295,6 +323,7 @@ pub(crate) mod fake {
             Self {
                 path: PathBuf::from("(fake)"),
                 bytes: Bytes::Fake(fake),
+                interruption: Interruption::default(),
             }
         }
     }

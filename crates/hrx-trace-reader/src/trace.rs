@@ -74,7 +74,7 @@ impl Trace {
 
     /// Closes the file and opens it anew for each read, which is slower, but lets any number of captures be read where few files may be open. A read
     /// that does not find the same file at its path any more fails, and counts as damage. What was handed over open, and bytes in memory, stay as
-    /// they are.
+    /// they are. To be called before [`Trace::interrupt_when`].
     pub fn close_between_reads(&mut self) {
         self.capture.close_between_reads();
     }
@@ -86,6 +86,27 @@ impl Trace {
 
     pub(crate) fn capture(&self) -> &Capture {
         &self.capture
+    }
+
+    /// Lets every reading of this capture end early, also by clones of it, once `interrupted` returns true: the events end after at most some
+    /// thousand more, the tickets that were not reached count as [`Account::not_read`], and a search for the newest records of a dead writer's rings
+    /// is given up. `interrupted` is called between two reads of a chunk, by any thread that reads; only the first condition that is set holds.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    /// use hrx_trace_reader::Trace;
+    ///
+    /// let trace = Trace::open("examples/killed.hrxt")?;
+    /// let stop = Arc::new(AtomicBool::new(false));
+    /// let heard = Arc::clone(&stop);
+    /// trace.interrupt_when(move || heard.load(Relaxed));
+    /// stop.store(true, Relaxed);
+    /// assert_eq!(trace.report().account.not_read, 2);
+    /// # Ok::<(), hrx_trace_reader::Error>(())
+    /// ```
+    pub fn interrupt_when(&self, interrupted: impl Fn() -> bool + Send + Sync + 'static) {
+        self.capture.source.interrupt_when(interrupted);
     }
 
     /// Looks again: what has been recorded since, what runs now, whether the writer still lives.

@@ -19,7 +19,7 @@ mod tracks;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
 
 use clap::CommandFactory;
 use hrx_trace_reader::Trace;
@@ -39,7 +39,7 @@ use crate::input::selection::SelectionError;
 use crate::input::{files, open, wait};
 use crate::output::console::say;
 use crate::output::file::Output;
-use crate::output::signals;
+use crate::output::signals::Stop;
 use crate::text::words;
 
 /// The command line is wrong for the files that it names.
@@ -75,10 +75,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
         generate::answer(what, Arguments::command())?;
         return Ok(0);
     }
-    let stop = arguments
-        .follow
-        .then(signals::stop_on_signals)
-        .transpose()?;
+    let stop = arguments.follow.then(Stop::on_signals).transpose()?;
     if let Some(stop) = &stop {
         arguments.validate(&arguments.files);
         wait::wait_for(&arguments.files, stop);
@@ -87,7 +84,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
     arguments.validate(&files);
     open::allow_open(files.len());
     let newest = arguments.follow || arguments.selection.begins_late();
-    let opened = open::open(files, newest);
+    let open = || open::open(files, newest);
+    let opened = match &stop {
+        Some(stop) => stop.dying_at_once(open),
+        None => open(),
+    };
     failures.extend(opened.failures.into_iter().map(anyhow::Error::from));
     let fatal = match opened.traces.is_empty() {
         true => failures.pop(),
@@ -99,7 +100,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<u8> {
     if let Some(fatal) = fatal {
         return Err(fatal);
     }
-    let code = answer(arguments, opened.traces, stop.as_deref())?;
+    let code = answer(arguments, opened.traces, stop.as_ref())?;
     Ok(if failures.is_empty() {
         code
     } else {
@@ -125,7 +126,7 @@ pub fn write_page(
 fn answer(
     arguments: &Arguments,
     traces: Vec<(PathBuf, Trace)>,
-    stop: Option<&AtomicBool>,
+    stop: Option<&Arc<Stop>>,
 ) -> anyhow::Result<u8> {
     let asked = &arguments.answers;
     let selection = &arguments.selection;
@@ -155,7 +156,7 @@ fn convert(
     arguments: &Arguments,
     mut captures: Captures,
     mut filter: Filter,
-    stop: Option<&AtomicBool>,
+    stop: Option<&Arc<Stop>>,
 ) -> anyhow::Result<()> {
     let mut output = Output::create(arguments.output.as_deref(), arguments.output_options())?;
     let outcomes = formats::write(

@@ -738,6 +738,37 @@ fn a_signal_closes_the_output() {
     }
 }
 
+/// The bug: while it read garbage, which yields no event, `--follow` heard no signal until it had read it all. Found by interrupting it on a large file
+/// that no recorder made.
+#[test]
+fn a_signal_is_heard_in_the_middle_of_garbage() {
+    const RECORDS: u64 = 1 << 21;
+    for (signal, rings) in [(Signal::INT, 1), (Signal::TERM, 4)] {
+        let folder = folder();
+        let mut made = Capture::with(Geometry::new(RECORDS / u64::from(rings)).ring_count(rings));
+        for ring in 0..rings {
+            for _ in 0..RECORDS / u64::from(rings) {
+                made.tear_in(ring);
+            }
+        }
+        let mut bytes = made.bytes();
+        bytes[made.identity.ring_offset as usize..].fill(0xA5);
+        fs::write(folder.path().join("run.hrxt"), bytes).expect("a file");
+        let following = Following::new(&folder, &["-o", "run.jsonl"]);
+        while !folder.path().join("run.jsonl").exists() {
+            sleep(Duration::from_millis(1));
+        }
+        following.signal(signal);
+        let said = following.end();
+        assert!(said.contains("not read: "), "{said}");
+        let rows = read(&folder, "run.jsonl");
+        let account = &parse(&rows)["account"];
+        assert_eq!(account["claimed"], RECORDS);
+        let count = |what: &str| account[what].as_u64().expect("a number");
+        assert_eq!(count("torn") + count("not_read"), RECORDS, "{account}");
+    }
+}
+
 /// The bug: users start the converter before the program, and it failed with "No such file".
 #[test]
 fn a_capture_that_does_not_exist_yet_is_waited_for() {

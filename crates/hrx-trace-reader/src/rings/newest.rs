@@ -24,7 +24,7 @@ const THREADS_MAX: usize = 4;
 ///
 /// Begins at the slot of `claimed`, where the newest record should be: if it is there, only one checksum has to be computed, and the rest of the work is
 /// copying the ring out of the page cache, which every processor does for a part. The threads hold `chunk_records` in memory together.
-/// A failed read is passed over here; the window reports it.
+/// A failed read is passed over here; the window reports it. If reading is interrupted, it is the newest of those seen until then.
 pub(crate) fn newest_sequence(
     source: &Source,
     ring: &Ring,
@@ -97,6 +97,9 @@ impl Search<'_> {
     /// The next slots that may hold records. Holes are passed over whole, however large: zeroes are no record, and a file of a few kilobytes can have
     /// holes of exbibytes.
     fn take(&self) -> Option<Range<u64>> {
+        if self.source.is_interrupted() {
+            return None;
+        }
         // A thread that panicked held the lock for no longer than this; the slot is right at every instant.
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let start = self.ring.next_data(self.source, *next, self.ring.present);

@@ -82,7 +82,11 @@ impl Window {
 
     /// Leaves out the tickets before `first`. To be called before the first record is read.
     pub(crate) fn begin_at(&mut self, first: u64) {
-        let count = first.saturating_sub(self.expected).min(self.unread);
+        self.leave_out(first.saturating_sub(self.expected).min(self.unread));
+    }
+
+    /// Counts the next tickets as not read.
+    fn leave_out(&mut self, count: u64) {
         self.account.not_read = self.account.not_read.saturating_add(count);
         self.pass_over(count);
     }
@@ -214,6 +218,10 @@ impl Window {
     fn fill(&mut self, source: &Source) -> bool {
         loop {
             if self.unread == 0 {
+                return false;
+            }
+            if source.is_interrupted() {
+                self.leave_out(self.unread);
                 return false;
             }
             if self.slot >= self.ring.capacity {

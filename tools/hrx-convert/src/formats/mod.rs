@@ -10,7 +10,7 @@ mod seed;
 mod table;
 
 use std::io::{self, Write};
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
 
 use clap::ValueEnum;
 use indicatif::HumanCount;
@@ -28,6 +28,7 @@ use crate::input::format::{FollowedFormat, Format};
 use crate::input::outcome::Outcome;
 use crate::input::selection::Selection;
 use crate::output::file::Output;
+use crate::output::signals::Stop;
 use crate::tracks::extras::Extras;
 
 /// A format, as the command line names it.
@@ -111,7 +112,7 @@ pub fn write(
     captures: &mut Captures,
     filter: &mut Filter,
     output: &mut Output,
-    stop: Option<&AtomicBool>,
+    stop: Option<&Arc<Stop>>,
 ) -> io::Result<Vec<Outcome>> {
     let mut run = Run {
         filter,
@@ -154,7 +155,7 @@ struct Run<'run> {
     filter: &'run mut Filter,
     /// Without a progress bar.
     quiet: bool,
-    stop: Option<&'run AtomicBool>,
+    stop: Option<&'run Arc<Stop>>,
 }
 
 impl Run<'_> {

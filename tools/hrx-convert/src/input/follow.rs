@@ -3,13 +3,14 @@
 //! Invariants:
 //! - The writer is never slowed down: its file is read by pread, and its lock is tried without waiting.
 //! - An event is handed on at most [`PAUSE_MAX`] and the time of one round after it was recorded.
+//! - A signal is heard within a moment, whatever a round holds: reading goes on for a tenth of a second, and the rest is counted as not read.
 //! - Every region is written once. Open regions are written at the end, if they are still open then.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,7 @@ use crate::input::format::FollowedFormat;
 use crate::input::outcome::Outcome;
 use crate::input::sieve::Sieve;
 use crate::output::console::say;
+use crate::output::signals::Stop;
 
 /// While nothing happens; an event waits no longer than this.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
@@ -29,7 +31,7 @@ const PAUSE_MIN: Duration = Duration::from_millis(1);
 /// Between two looks at what lies at the paths of the captures.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Writes all captures until each is finished or its writer is dead, or until `stop` is set.
+/// Writes all captures until each is finished or its writer is dead, or until the command has to stop.
 ///
 /// # Errors
 /// Those of the format.
@@ -37,12 +39,14 @@ pub fn follow(
     captures: &mut Captures,
     filter: &mut Filter,
     mut format: impl FollowedFormat,
-    stop: &AtomicBool,
+    stop: &Arc<Stop>,
 ) -> io::Result<Vec<Outcome>> {
     let count = captures.len();
     let mut followed: Vec<(Follower, Sieve)> = captures
         .iter()
         .map(|capture| {
+            let heard = Arc::clone(stop);
+            capture.trace.interrupt_when(move || heard.is_overdue());
             let reading = capture.reading(filter.since_ns(), count);
             let follower = Follower::new(capture.trace.clone(), reading);
             (follower, Sieve::default())
@@ -72,7 +76,7 @@ pub fn follow(
         let live = followed
             .iter()
             .any(|(follower, _)| follower.trace().ending() == Ending::Live);
-        if stop.load(Ordering::Relaxed) || !live {
+        if stop.is_asked() || !live {
             break;
         }
         pause = next_pause(pause, fullest);

@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -12,14 +11,15 @@ use indicatif::HumanCount;
 
 use crate::input::files::captures_in;
 use crate::output::console::say;
+use crate::output::signals::Stop;
 
 /// Between two looks at a file.
 const PAUSE: Duration = Duration::from_millis(50);
 /// A recorder takes the lock right after it has created the file. Before that, no lock tells that it lives; and a look at the lock could be in its way.
 const UNLOCKED: Duration = Duration::from_secs(1);
 
-/// Waits until all files can be read, or until `stop` is set, and announces it on the standard error.
-pub fn wait_for(files: &[PathBuf], stop: &AtomicBool) {
+/// Waits until all files can be read, or until the command has to stop, and announces it on the standard error.
+pub fn wait_for(files: &[PathBuf], stop: &Stop) {
     let missing: Vec<&PathBuf> = files.iter().filter(|file| is_to_come(file)).collect();
     let [first, others @ ..] = missing.as_slice() else {
         return;
@@ -30,7 +30,7 @@ pub fn wait_for(files: &[PathBuf], stop: &AtomicBool) {
     };
     say(&format!("waiting for {}{others}", first.display()));
     for file in missing {
-        while is_to_come(file) && !stop.load(Ordering::Relaxed) {
+        while is_to_come(file) && !stop.is_asked() {
             sleep(PAUSE);
         }
     }
