@@ -186,6 +186,16 @@ impl Trace {
         self.report().open_regions
     }
 
+    /// The regions that the open table held at the last look, in the order of its slots: those of [`Trace::open_regions`], and some that had just
+    /// completed. Known before the events are read.
+    #[must_use]
+    pub fn perhaps_running(&self) -> Vec<OpenRegion> {
+        let slots = (0..).zip(&self.capture.snapshot.open.slots);
+        slots
+            .filter_map(|(slot, open)| Some(OpenRegion::new(slot, open.as_ref()?)))
+            .collect()
+    }
+
     /// What became of every event that was recorded. Reads all of them, as [`Trace::open_regions`] does.
     #[must_use]
     pub fn account(&self) -> Account {

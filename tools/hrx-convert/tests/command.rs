@@ -197,6 +197,31 @@ fn every_output_carries_the_label() {
     assert!(stderr(&run(&["run.hrxt"], folder.path())).contains(LABEL));
 }
 
+/// Among them is `fallback`, by which a recorder says that it passed over a folder.
+#[test]
+fn every_output_shows_the_attributes() {
+    let folder = folder();
+    let made =
+        small().attributes("rank=3\nfallback=/run/user/1000: Permission denied (os error 13)\n");
+    made.write(folder.path(), "run.hrxt");
+    for arguments in [
+        &["run.hrxt"][..],
+        &["--format", "perfetto", "run.hrxt"],
+        &["--format", "jsonl", "run.hrxt"],
+        &["--format", "html", "run.hrxt"],
+        &["--info", "run.hrxt"],
+        &["--info", "--json", "run.hrxt"],
+        &["--summary", "run.hrxt"],
+        &["--summary", "--json", "run.hrxt"],
+    ] {
+        let output = run(arguments, folder.path());
+        let text = String::from_utf8_lossy(&output.stdout).replace(['\n', ' '], "");
+        for value in ["fallback", "/run/user/1000:Permissiondenied(oserror13)"] {
+            assert!(text.contains(value), "{arguments:?}: {text}");
+        }
+    }
+}
+
 #[test]
 fn a_file_that_is_no_trace_gets_one_line() {
     let folder = folder();

@@ -121,6 +121,8 @@ fn json() {
             _ => &metadata["captures"][2],
         };
         assert_eq!(facts["other_lanes"]["count"], shared(captures));
+        let hung = format!("{{\"args\":{{\"name\":\"lane {HUNG_LANE}\"}},\"name\":\"thread_name\"");
+        assert!(text.contains(&hung));
         assert_eq!(facts["other_lanes"]["has_more"], false);
         assert_eq!(facts["account"]["recovered"], LANES);
     }

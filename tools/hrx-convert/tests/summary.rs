@@ -497,6 +497,8 @@ fn a_label_is_no_markup_in_the_page_of_a_difference() {
     assert!(!rest.contains("alert("), "{rest}");
     assert_eq!(page.matches("<script").count(), 2);
     assert!(page.contains("Host-observed"));
+    // The page's script is checked in a browser; what it shows first is what the text shows first.
+    assert!(page.contains("'What changed'") && page.contains("\"changes\":[{\"change\":"));
 }
 
 #[test]

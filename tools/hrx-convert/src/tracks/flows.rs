@@ -3,9 +3,12 @@
 //! Regions of one id form a chain in the order of completion, as long as each begins no earlier than the one before. A region that began earlier
 //! starts a new chain, because an arrow cannot go back in time. No two chains have the same number. Memory is fixed: the latest [`WAYS`] ids in each of
 //! [`SETS`] sets are remembered, which is nearly all of them while fewer than some ten thousand are in progress. A forgotten id starts a new chain:
-//! one arrow is missing, and none is wrong.
+//! one arrow is missing, and none is wrong. The ids of regions that were running when the capture was opened are never forgotten, because the arrow
+//! to a region that hangs is the one that is wanted.
 
-use crate::input::captures::Capture;
+use std::collections::BTreeMap;
+
+use crate::input::captures::{Capture, Captures};
 use crate::tracks::mix::mixed;
 
 /// A power of two.
@@ -59,13 +62,20 @@ struct Set([Chain; WAYS]);
 pub struct Flows {
     sets: Vec<Set>,
     chains: u64,
+    /// The ids of running regions, each with its capture's index. The chain, if the sets have no room for it.
+    running: BTreeMap<(u64, u32), Option<Chain>>,
 }
 
 impl Flows {
-    pub fn new() -> Self {
+    pub fn new(captures: &Captures) -> Self {
+        let running = captures.iter().flat_map(|capture| {
+            let regions = capture.trace.perhaps_running().into_iter();
+            regions.map(|region| ((region.correlation_id, capture.index as u32), None))
+        });
         Self {
             sets: vec![Set::default(); SETS],
             chains: 0,
+            running: running.filter(|((id, _), _)| *id != 0).collect(),
         }
     }
 
@@ -79,8 +89,23 @@ impl Flows {
         let Set(set) = &mut self.sets[set_of(correlation_id, capture)];
         let is_known =
             |known: &Chain| known.correlation_id == correlation_id && known.capture == capture;
-        let known = set.iter().position(is_known);
+        let mut known = set.iter().position(is_known);
         let way = known.unwrap_or(WAYS - 1);
+        if known.is_none() && !self.running.is_empty() {
+            let replaced = set[way];
+            if let Some(kept) = self
+                .running
+                .get_mut(&(replaced.correlation_id, replaced.capture))
+            {
+                *kept = Some(replaced);
+            }
+            if let Some(kept) = self.running.get_mut(&(correlation_id, capture))
+                && let Some(chain) = kept.take()
+            {
+                set[way] = chain;
+                known = Some(way);
+            }
+        }
         // Most regions continue the latest chain of their set, which is first already.
         if way > 0 {
             set[..=way].rotate_right(1);
@@ -115,13 +140,14 @@ fn set_of(correlation_id: u64, capture: u32) -> usize {
 mod tests {
     use super::*;
     use crate::input::captures::Captures;
-    use hrx_trace_tests::capture::Capture as Made;
+    use hrx_trace_format::OpenRecord;
+    use hrx_trace_tests::capture::{Capture as Made, running};
 
     fn links(
         captures: &Captures,
         regions: impl IntoIterator<Item = (usize, u64, u64)>,
     ) -> Vec<(u64, bool)> {
-        let mut flows = Flows::new();
+        let mut flows = Flows::new(captures);
         let link = |(index, id, start_ns): (usize, u64, u64)| {
             let end = FlowEnd {
                 start_ns,
@@ -162,6 +188,28 @@ mod tests {
                 (4, true)
             ]
         );
+    }
+
+    /// The bug: no arrow led to a region that hung if some 30,000 other ids had completed after the last region of its own.
+    #[test]
+    fn an_id_that_runs_is_never_forgotten() {
+        let mut made = Made::new(1);
+        for slot in 0..64 {
+            let open = OpenRecord {
+                correlation_id: 1 + 1_000 * u64::from(slot),
+                ..running(1, 1 << 40)
+            };
+            made.open(slot, open);
+        }
+        let captures = Captures::of_bytes([made.bytes(), Made::new(1).bytes()]);
+        let ids = || (0..64).map(|slot| (0, 1 + 1_000 * slot, 1 << 30));
+        // The same ids of a capture in which nothing runs are others.
+        let others = (0..200_000).map(|id| (1, 1 + id, 1));
+        let links = links(&captures, ids().chain(others).chain(ids()));
+        let (before, after) = (&links[..64], &links[links.len() - 64..]);
+        for ((chain, _), link) in before.iter().zip(after) {
+            assert_eq!(*link, (*chain, true));
+        }
     }
 
     #[test]

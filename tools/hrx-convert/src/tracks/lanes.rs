@@ -22,6 +22,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::figures::groups::LaneKey;
+use crate::input::captures::Capture;
 use crate::input::other_lanes::OtherLanes;
 use crate::input::outcome::Outcome;
 use crate::tracks::by_lane::ByLane;
@@ -302,6 +303,18 @@ impl Lanes {
             not_drawn: 0,
             precision,
         }
+    }
+
+    /// Lanes on which something was running when the capture was opened have tracks of their own before all others.
+    pub fn of(mut self, capture: &Capture) -> Self {
+        for region in capture.trace.perhaps_running() {
+            if self.lane_count < self.lanes_max && self.lanes.get_mut(region.lane).is_none() {
+                let new = || LaneTracks::new(self.lane_count);
+                self.lanes.get_or_insert_with(region.lane, new);
+                self.lane_count += 1;
+            }
+        }
+        self
     }
 
     /// Notes which lanes and regions there was no track for.

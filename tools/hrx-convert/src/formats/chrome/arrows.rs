@@ -6,7 +6,7 @@
 
 use crate::formats::chrome::json::push_integer;
 use crate::formats::chrome::times::push_ts_within;
-use crate::input::captures::Capture;
+use crate::input::captures::{Capture, Captures};
 use crate::tracks::flows::{FlowEnd, Flows};
 
 /// The arrows of the document.
@@ -17,9 +17,9 @@ pub struct Arrows {
 }
 
 impl Arrows {
-    pub fn new() -> Self {
+    pub fn new(captures: &Captures) -> Self {
         Self {
-            flows: Flows::new(),
+            flows: Flows::new(captures),
             latest: 0,
         }
     }

@@ -74,7 +74,7 @@ struct ChromeProcess {
 impl ChromeProcess {
     fn new(capture: &Capture, captures: usize) -> Self {
         Self {
-            lanes: Lanes::new(PRECISION, captures),
+            lanes: Lanes::new(PRECISION, captures).of(capture),
             copy_rates: CopyRates::new(captures),
             after_name: format!(r#"","pid":{},"tid":"#, capture.pid).into_bytes(),
             several_rings: capture.trace.identity().ring_count > 1,
@@ -119,7 +119,7 @@ impl<Sink: Write> Chrome<Sink> {
             document,
             form,
             names: Names::new(push_name),
-            arrows: Arrows::new(),
+            arrows: Arrows::new(captures),
             extras,
             processes: captures
                 .iter()

@@ -92,7 +92,7 @@ impl PerfettoProcess {
     fn new(capture: &Capture, captures: usize) -> Self {
         Self {
             ids: TrackIds::new(capture),
-            lanes: Lanes::new(PRECISION, captures),
+            lanes: Lanes::new(PRECISION, captures).of(capture),
             copy_rates: CopyRates::new(captures),
             sequences: Vec::new(),
             several_rings: capture.trace.identity().ring_count > 1,
@@ -112,7 +112,7 @@ impl<Sink: Write> Perfetto<Sink> {
             head,
             latest_sequence: HEAD_SEQUENCE,
             known_words: 0,
-            flows: Flows::new(),
+            flows: Flows::new(captures),
             extras,
             processes: captures
                 .iter()
