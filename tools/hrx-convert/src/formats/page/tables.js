@@ -4,7 +4,7 @@
 function table(headings, rows) {
   const text = headings.map((heading) => heading.startsWith('<'));
   const cell = (name, content, column) => element(name, text[column] ? { class: 'text' } : {}, content);
-  const buttons = headings.map((heading) => heading.length > 1 && element('button', { type: 'button', title: 'Sort' }, heading.replace('<', '')));
+  const buttons = headings.map((heading) => heading.replace('<', '') && element('button', { type: 'button', title: 'Sort' }, heading.replace('<', '')));
   const heads = headings.map((_, column) => {
     const made = cell('th', buttons[column] || '', column);
     made.scope = 'col';

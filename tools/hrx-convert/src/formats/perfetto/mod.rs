@@ -409,6 +409,42 @@ mod tests {
         }
     }
 
+    /// The bug: each lane had a track and a packet sequence, however many lanes there were.
+    #[test]
+    fn lanes_without_a_track_of_their_own_are_named_in_their_regions() {
+        const LANES: u32 = 4_200;
+        const HUNG: u32 = 9_999;
+        let mut made = Made::new(LANES.into());
+        for lane in 0..LANES {
+            made.record(region(lane, 10 * u64::from(lane), 7));
+        }
+        made.open(0, running(HUNG, 1 << 20));
+        let (_, packets) = convert(&[&made], Extras::default());
+        let tracks = packets.iter().filter_map(|packet| {
+            let track = packet.track_descriptor.as_ref()?;
+            Some((track.name.clone()?, track.sibling_order_rank))
+        });
+        let mut tracks: Vec<_> = tracks.filter(|(_, rank)| rank.is_some()).collect();
+        assert_eq!(tracks.len(), 4_096 + 1);
+        tracks.sort_by_key(|(_, rank)| *rank);
+        assert_eq!(tracks[4_096].0, "other lanes");
+        assert_eq!(tracks[4_095].0, format!("lane {HUNG}"));
+        let events = events(&packets);
+        let begins = || {
+            events
+                .iter()
+                .filter(|event| event.2.r#type == Some(SLICE_BEGIN))
+        };
+        assert_eq!(begins().count() as u32, LANES);
+        let named = begins().filter_map(|(_, _, event)| {
+            let lane = |arg: &&DebugAnnotation| arg.name_iid == Some(Arg::Lane as u64);
+            event.debug_annotations.iter().find(lane)?.uint_value
+        });
+        // One lane less has a track: the one on which something hangs has one.
+        let expected: Vec<u64> = (4_095..u64::from(LANES)).collect();
+        assert_eq!(named.collect::<Vec<_>>(), expected);
+    }
+
     /// prost decodes what was encoded by hand.
     #[test]
     fn a_region_is_two_packets() {
