@@ -5,7 +5,7 @@
 //! a list: a `group` is a lane and a label of a capture, a `thread` is a thread id. `start` is the distance to the beginning of the region
 //! before. `row` is the region's row within its lane. Lanes beyond [`lanes_with_tracks_max`] share rows; if there are any, a last column has their numbers.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
 use serde::{Serialize, Serializer};
@@ -104,10 +104,10 @@ impl<T: Copy + Eq + std::hash::Hash> Interner<T> {
     }
 }
 
-/// The lanes of all captures, each with its rows.
+/// The lanes of all captures.
 struct TimelineLanes {
-    /// In the order of captures and lane numbers.
-    rows: BTreeMap<(u32, LaneKey), Rows>,
+    /// Those that have rows, in the order of captures and lane numbers.
+    keys: BTreeSet<(u32, LaneKey)>,
     /// By capture: the lanes with rows of their own, and the others.
     of_captures: Vec<(usize, OtherLanes)>,
     before: Option<(u32, u32)>,
@@ -117,7 +117,7 @@ impl TimelineLanes {
     fn new(captures: usize) -> Self {
         let of_capture = || (0, OtherLanes::new(captures));
         Self {
-            rows: BTreeMap::new(),
+            keys: BTreeSet::new(),
             of_captures: (0..captures).map(|_| of_capture()).collect(),
             before: None,
         }
@@ -133,7 +133,7 @@ impl TimelineLanes {
         let own_max = lanes_with_tracks_max(self.of_captures.len());
         let (own, others) = &mut self.of_captures[capture as usize];
         let mut key = (capture, LaneKey::Number(lane));
-        if self.rows.contains_key(&key) {
+        if self.keys.contains(&key) {
             return;
         }
         match *own < own_max {
@@ -143,7 +143,7 @@ impl TimelineLanes {
                 key = (capture, LaneKey::Others);
             }
         }
-        self.rows.entry(key).or_default();
+        self.keys.insert(key);
     }
 
     fn names(&self, capture: u32, lane: LaneKey) -> (Option<u32>, String) {
@@ -187,10 +187,11 @@ pub fn pack<'captures>(
     let mut runs = newest.sorted(|region| lanes.note(region))?;
     open.sort_by_key(Spillable::key);
     runs.add(&open)?;
-    let places = lanes.rows.keys().copied().zip(0..);
+    let places = lanes.keys.iter().copied().zip(0..);
     let lane_places: HashMap<(u32, LaneKey), u32> = places.collect();
-    let shares_rows = lane_places.keys().any(|(_, lane)| *lane == LaneKey::Others);
-    let column_names = match shares_rows {
+    let mut rows: Vec<Rows> = lanes.keys.iter().map(|_| Rows::default()).collect();
+    let others_share_rows = lanes.keys.iter().any(|(_, lane)| *lane == LaneKey::Others);
+    let column_names = match others_share_rows {
         true => &PACKED_COLUMNS[..],
         false => &PACKED_COLUMNS[..PACKED_COLUMNS.len() - 1],
     };
@@ -210,12 +211,12 @@ pub fn pack<'captures>(
         }
         count += 1;
         let own = (region.capture, LaneKey::Number(event.lane));
-        let (lane, shared_lane) = match lane_places.contains_key(&own) {
-            true => (own, 0),
-            false => ((region.capture, LaneKey::Others), event.lane),
+        let (place, shared_lane) = match lane_places.get(&own) {
+            Some(place) => (*place, 0),
+            None => (lane_places[&(region.capture, LaneKey::Others)], event.lane),
         };
         let label = labels.index((region.capture, event.label_id));
-        let of_lane = lanes.rows.entry(lane).or_default();
+        let of_lane = &mut rows[place as usize];
         let flags = [
             (event.failed, FAILED),
             (event.saturated, SATURATED),
@@ -224,7 +225,7 @@ pub fn pack<'captures>(
         let values = [
             event.start_ns - before_ns,
             event.duration_ns,
-            groups.index((lane_places[&lane], label)).into(),
+            groups.index((place, label)).into(),
             of_lane.place(event.start_ns, event.end_ns()) as u64,
             event.copied_bytes,
             event.correlation_id,
@@ -255,8 +256,9 @@ pub fn pack<'captures>(
             .map(|capture| lanes.others(capture))
             .collect(),
         lanes: lanes
-            .rows
+            .keys
             .iter()
+            .zip(&rows)
             .map(|(&(capture, lane), rows)| {
                 let (lane, name) = lanes.names(capture, lane);
                 LaneRows {
