@@ -178,9 +178,11 @@ mod tests {
             for calls in [0, 1, 10] {
                 let mut trace = Trace::open_for_newest(&live.path).unwrap();
                 trace.interrupt_when(after(calls));
-                let mut reading = Reading::default();
                 // 16 records of each ring at once.
-                reading.chunk_bytes = 1 << 10;
+                let reading = Reading {
+                    chunk_bytes: 1 << 10,
+                    ..Reading::default()
+                };
                 // Nothing but the looks at the chunks can end these loops early.
                 let mut follower = Follower::new(trace.clone(), reading);
                 assert_eq!(drain(&mut follower), [0u64; 0]);

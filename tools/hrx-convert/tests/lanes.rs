@@ -136,7 +136,7 @@ fn json_of_one(text: &str) {
     );
     // Each is 0.4 ns shorter.
     let regions = f64::from(LANES);
-    let sum_ns = sum_after(&text, "\"dur\":") * 1e3 + regions * 0.4;
+    let sum_ns = sum_after(text, "\"dur\":") * 1e3 + regions * 0.4;
     let total_ns = total_ns() as f64;
     assert!((sum_ns - total_ns).abs() < 10.0, "{sum_ns} {total_ns}");
     let shared_track = "{\"args\":{\"name\":\"other lanes\"},\"name\":\"thread_name\"";
