@@ -21,7 +21,7 @@ pub struct Shape {
     /// Number of rings.
     pub rings: u32,
     /// Size of the label table.
-    pub label_bytes: u64,
+    pub name_bytes: u64,
 }
 
 /// One call of the recorder.
@@ -118,7 +118,8 @@ impl Shape {
         let path = folder.path().join("t.hrxt");
         let recorder = Options::new(self.capacity)
             .rings(self.rings)
-            .label_bytes(self.label_bytes)
+            .name_bytes(self.name_bytes)
+            .open_regions(64)
             .create(&path)
             .expect("a capture is created");
         let mut calls = Calls {
@@ -265,7 +266,7 @@ impl Capture {
                 .entry((event.ring, event.sequence))
                 .or_insert_with(|| {
                     calls.assert_recorded(&trace, &event);
-                    event
+                    event.clone()
                 });
             assert_eq!(*known, event, "an event changed");
         }
@@ -285,7 +286,7 @@ impl Capture {
         for open in &report.open_regions {
             self.note_name(&trace, open.label_id);
             if !self.open.contains(open) {
-                self.open.push(*open);
+                self.open.push(open.clone());
             }
         }
         self.versions.push(Version {
@@ -357,7 +358,7 @@ impl Capture {
 
     #[track_caller]
     fn assert_name(&self, trace: &Trace, label_id: u32) {
-        if let hrx_trace_reader::Label::Text(text) = trace.label(label_id) {
+        if let hrx_trace_reader::Name::Known { text, .. } = trace.label(label_id) {
             let given = self.names.get(&label_id).map(String::as_str);
             assert_eq!(given, Some(text.as_str()), "a name that was never given");
         }

@@ -16,6 +16,8 @@ use seccompiler::{
 /// The numbers of the calls in `calls`, which are separated by commas.
 fn numbers(calls: &str) -> impl Iterator<Item = i64> {
     calls.split(',').map(|call| match call {
+        "clone" => libc::SYS_clone,
+        "clone3" => libc::SYS_clone3,
         "fallocate" => libc::SYS_fallocate,
         "flock" => libc::SYS_flock,
         "getrandom" => libc::SYS_getrandom,

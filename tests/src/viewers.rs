@@ -145,6 +145,21 @@ impl Tools {
         )
     }
 
+    /// The groups and tracks that Perfetto's user interface shows of each file when it has opened it, from top to bottom, by their titles.
+    ///
+    /// # Panics
+    /// If the browser cannot be run.
+    #[must_use]
+    pub fn titles<P: AsRef<Path>>(&self, files: &[P]) -> Vec<Vec<String>> {
+        let files = files.iter().map(|file| file.as_ref().as_os_str());
+        let count = files.len();
+        self.run(
+            "perfetto_ui.js",
+            std::iter::once(OsStr::new("--titles")).chain(files),
+            count,
+        )
+    }
+
     /// What speedscope reads in each file.
     ///
     /// # Panics
@@ -536,9 +551,10 @@ pub struct SpeedscopeEvent {
     pub at: f64,
 }
 
-/// The lane that a track belongs to: "compute (2)" is one of "compute".
+/// The lane that a track belongs to: "compute (2)" is one of "compute", and so is "compute (2) · track", as the JSON has it.
 #[must_use]
 pub fn lane_of(track_name: &str) -> &str {
+    let track_name = track_name.strip_suffix(" · track").unwrap_or(track_name);
     let sub_lane = track_name
         .strip_suffix(')')
         .and_then(|rest| rest.rsplit_once(" ("));
@@ -592,6 +608,9 @@ pub struct PageState {
     pub details: String,
     pub range: String,
     pub bandwidth: String,
+    pub values: String,
+    pub levels: u64,
+    pub running: Vec<String>,
     pub hover: String,
     pub hints: Vec<String>,
     pub tables: Vec<Vec<Vec<String>>>,

@@ -7,17 +7,18 @@
 
 use std::collections::BTreeSet;
 
-use hrx_trace_format::header::{COUNTERS_OFFSET, IDENTITY_BYTES};
+use hrx_trace_format::header::{COUNTERS_BYTES, COUNTERS_OFFSET, IDENTITY_BYTES};
 use hrx_trace_format::record::RECORD_BYTES;
+use hrx_trace_format::witness::WITNESS_BYTES;
 use hrx_trace_format::{HeaderError, Identity};
-use hrx_trace_reader::{Ending, Error, Event, Label, Report, Trace};
+use hrx_trace_reader::{Ending, Error, Event, Name, Report, Trace};
 use hrx_trace_tests::history::{Capture, Reading, Shape, Step};
 use hrx_trace_tests::seeds;
 
 const SHAPE: Shape = Shape {
     capacity: 9,
     rings: 2,
-    label_bytes: 4096,
+    name_bytes: 4096,
 };
 
 /// Steps that leave regions running, ended, and ended with their records overwritten, in many different slots, and wrap the rings.
@@ -47,7 +48,7 @@ fn open(bytes: &[u8]) -> Trace {
 
 /// What two reports must agree on.
 fn facts(report: &Report) -> impl PartialEq + std::fmt::Debug + '_ {
-    let counts = (report.rejected, report.open_refused, report.labels_refused);
+    let counts = (report.rejected, report.open_refused, report.names_refused);
     let times = (report.first_ns, report.last_ns, report.complete_since_ns);
     (
         report.ending,
@@ -101,8 +102,11 @@ impl Flip<'_> {
                 .then(|| self.offset - start)
         };
         let line = RECORD_BYTES as u64;
-        if let Some(at) = in_table(identity.counters_offset, line) {
+        if let Some(at) = in_table(identity.counters_offset, COUNTERS_BYTES as u64) {
             return self.judge_counter(&reading, at / 8);
+        }
+        if in_table(identity.witness_offset, WITNESS_BYTES as u64).is_some() {
+            return self.judge_witness(&reading);
         }
         for ring in 0..identity.ring_count {
             if in_table(identity.control_line(ring), 8).is_some() {
@@ -112,10 +116,12 @@ impl Flip<'_> {
                 return self.judge_record(&reading, ring, at / line);
             }
         }
-        if let Some(at) = in_table(identity.open_offset, u64::from(identity.open_slots) * line) {
-            return self.judge_open_slot(&reading, (at / line) as u32, at % line);
+        let open_bytes = u64::from(identity.open_slots) * identity.open_stride;
+        if let Some(at) = in_table(identity.open_offset, open_bytes) {
+            let (slot, at) = (at / identity.open_stride, at % identity.open_stride);
+            return self.judge_open_slot(&reading, slot as u32, at);
         }
-        if let Some(at) = in_table(identity.label_offset, identity.label_bytes) {
+        if let Some(at) = in_table(identity.name_offset, identity.name_bytes) {
             return self.judge_label(&trace, &reading, at / line);
         }
         // The byte belongs to nothing.
@@ -147,25 +153,40 @@ impl Flip<'_> {
             found.last_ns == whole.last_ns,
             found.rejected == whole.rejected,
             found.open_refused == whole.open_refused,
-            found.labels_refused == whole.labels_refused,
+            found.names_refused == whole.names_refused,
+            found.hidden_now == whole.hidden_now,
+            found.arguments_refused == whole.arguments_refused,
+            found.names_too_long == whole.names_too_long,
         ];
         let differs = same_counts.iter().filter(|same| !**same).count();
         match word {
             0 => {
                 assert_eq!(found.damages.len(), 1);
                 assert_eq!(found.damages[0].offset, COUNTERS_OFFSET);
-                assert_eq!(found.ending, Ending::WriterDied);
-                assert_eq!(differs, 0);
+                assert_eq!(found.ending, Ending::NotFinished);
+                // The moment of the finish is none any more.
+                assert_eq!(differs, usize::from(!same_counts[0]));
             }
-            // A `finished_ns` below the newest event changes nothing.
-            1 => assert!(differs == 0 || (differs == 1 && !same_counts[0])),
+            // A `finished_ns` or `last_alive_ns` below the newest event, or in the future, changes nothing.
+            1 | 6 => assert_eq!(differs, usize::from(!same_counts[0])),
             3..6 => assert!(differs == 1 && !same_counts[word as usize - 2]),
+            7..10 => assert!(differs == 1 && !same_counts[word as usize - 3]),
             _ => assert_same(reading, self.whole),
         }
         assert_eq!(
             (found.account, &found.open_regions),
             (whole.account, &whole.open_regions)
         );
+    }
+
+    /// What is not zeroes and not a witness is reported, and not used.
+    fn judge_witness(&self, reading: &Reading) {
+        let damages = &reading.report.damages;
+        let offsets: Vec<u64> = damages.iter().map(|damage| damage.offset).collect();
+        assert_eq!(offsets, [self.identity.witness_offset]);
+        assert_eq!(reading.events, self.whole.events);
+        assert_eq!(reading.report.ending, self.whole.report.ending);
+        assert_eq!(reading.report.open_regions, self.whole.report.open_regions);
     }
 
     /// The damage is reported, or the tickets that it adds are counted as torn.
@@ -196,12 +217,12 @@ impl Flip<'_> {
         assert_eq!(reading.report.open_regions, self.whole.report.open_regions);
     }
 
-    /// A running region is lost and counted. In a free slot, only the word that marks it free matters.
+    /// A running region is lost and counted. In a free slot, only the word that marks it free matters, and no line is believed without arguments.
     fn judge_open_slot(&self, reading: &Reading, slot: u32, at: u64) {
         assert_eq!(reading.events, self.whole.events);
         let runs = |open: &hrx_trace_reader::OpenRegion| open.slot == slot;
         let whole = &self.whole.report.open_regions;
-        if !whole.iter().any(runs) && at >= 8 {
+        if at >= RECORD_BYTES as u64 || !whole.iter().any(runs) && at >= 8 {
             return assert_same(reading, self.whole);
         }
         assert_eq!(reading.report.open_torn, self.whole.report.open_torn + 1);
@@ -224,13 +245,13 @@ impl Flip<'_> {
             .collect();
         let unreadable: Vec<_> = named
             .iter()
-            .filter(|id| trace.label(**id) == Label::Unreadable)
+            .filter(|id| trace.label(**id) == Name::Unreadable)
             .collect();
         let open = reading
             .report
             .open_regions
             .iter()
-            .any(|open| trace.label(open.label_id) == Label::Unreadable);
+            .any(|open| trace.label(open.label_id) == Name::Unreadable);
         match unreadable[..] {
             [] => assert_eq!(reading.report.damages.len(), usize::from(open)),
             [id] => {
@@ -382,7 +403,7 @@ fn misplaced_blocks_yield_no_false_event() {
     let shape = Shape {
         capacity: 300,
         rings: 2,
-        label_bytes: 8192,
+        name_bytes: 8192,
     };
     let [one, other] = [0, 1].map(|_| {
         let mut steps = Step::random(&mut rng, 900);

@@ -15,8 +15,9 @@ use std::process::Command;
 use std::sync::atomic::Ordering;
 
 use hrx_trace_reader::{Ending, Error, OpenRegion, Trace};
-use hrx_trace_tests::crash::script::{self, CAPACITY, Call, Described, NAMES, RINGS, SCRIPT, word};
+use hrx_trace_tests::crash::script::{self, CAPACITY, Call, Described, NAMES, RINGS, SCRIPT};
 use hrx_trace_tests::crash::shared_words::SharedWords;
+use hrx_trace_tests::crash::stepping::{follow, word};
 use hrx_trace_tests::crash::tracee::Tracee;
 
 /// The ring that threads share.
@@ -91,7 +92,7 @@ impl Model {
             ending: if self.finished {
                 Ending::Finished
             } else {
-                Ending::WriterDied
+                Ending::NotFinished
             },
             rings: std::array::from_fn(ring_state),
             open: self.open.iter().map(|(_, state)| state.clone()).collect(),
@@ -270,7 +271,7 @@ fn read(image: &[u8], times: &mut Times) -> State {
         (0, 0, 0)
     );
     assert_eq!(
-        (report.rejected, report.open_refused, report.labels_refused),
+        (report.rejected, report.open_refused, report.names_refused),
         (0, 0, 0)
     );
     assert_eq!((report.open_torn, report.damages), (0, Vec::new()));
@@ -335,57 +336,29 @@ fn a_death_at_any_instruction_leaves_the_truth() {
         ..Model::default()
     };
     let mut times = Times::default();
-    let mut points = 0u64;
-    let (mut calls, mut allowed, mut at) = (0, vec![model.state(0)], 0);
-    last.clear();
-    while word(word::RETURNED) < SCRIPT.len() {
-        child.step(thread);
-        points += 1;
-        let image = fs::read(&path).unwrap();
-        let (started, returned) = (word(word::STARTED), word(word::RETURNED));
-        if started > calls {
-            assert_eq!(returned, calls, "one call at a time");
-            allowed = model.call(calls);
-            (calls, at) = (started, 0);
-            last.clear();
-        }
-        if returned == calls && at + 1 < allowed.len() {
-            // A call that has returned is in the file at that very instruction.
-            last.clear();
-        }
-        if image == last {
-            continue;
-        }
-        let state = read(&image, &mut times);
-        let from = if returned == calls {
-            allowed.len() - 1
-        } else {
-            at
-        };
-        at = from + allowed[from..].iter().position(|allowed| *allowed == state).unwrap_or_else(|| {
-            panic!(
-                "after {points} instructions, {returned} calls returned, {:?} in progress: found {state:#?}, expected one of {:#?}",
-                SCRIPT.get(returned),
-                &allowed[from..]
-            )
-        });
-        images += 1;
-        last = image;
-    }
-    assert_eq!(calls, SCRIPT.len());
+    let followed = follow(
+        &child,
+        &path,
+        &words,
+        SCRIPT.len(),
+        |index| model.call(index),
+        |image| read(image, &mut times),
+    );
+    let points = followed.points;
 
     // The death itself changes nothing.
     drop(child);
-    assert_eq!(fs::read(&path).unwrap(), last);
+    assert_eq!(fs::read(&path).unwrap(), followed.last);
     let trace = Trace::open(&path).unwrap();
     assert_eq!(
         (trace.ending(), trace.report().open_regions.len()),
         (Ending::Finished, 1)
     );
     println!(
-        "crash points checked: {} ({points_creating} while creating, {points} in {} calls; {images} distinct images)",
+        "crash points checked: {} ({points_creating} while creating, {points} in {} calls; {} distinct images)",
         points_creating + points,
-        SCRIPT.len()
+        SCRIPT.len(),
+        images + followed.images
     );
     assert!(
         points > 5_000,

@@ -1,9 +1,9 @@
-//! Proves: once a capture is created, `record`, `now`, `record_between`, `begin` and the calls that end a region neither allocate nor make system calls, whatever their arguments.
+//! Proves: once a capture is created, `record`, `now`, `record_between`, marks, values, `begin`, and the calls that change or end a region neither allocate nor make system calls, whatever their arguments.
 //! The same holds on a writer, with or without its own ring, and for making and dropping a writer.
 //!
 //! How: a million calls of each kind into a wrapping ring, among them refused events and a full open table. A global allocator counts allocations by
 //! thread; a parent that stops the child at each system call (PTRACE_SYSCALL) counts those. Other calls show that both counts work: `label` allocates,
-//! `sync` makes system calls, and a thread's first call asks for its id, as the documentation says.
+//! `sync` makes system calls, and a thread's first call asks for its id and its name, as the documentation says.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -13,7 +13,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use hrx_trace::{Options, Tracer};
-use hrx_trace_tests::crash::hot::{CALLS, SECTIONS, Section, hot_path, hot_path_of_writers, word};
+use hrx_trace_tests::crash::hot::{
+    CALLS, OPEN_REGIONS, SECTIONS, Section, hot_path, hot_path_of_writers, word,
+};
 use hrx_trace_tests::crash::shared_words::SharedWords;
 use hrx_trace_tests::crash::tracee::Tracee;
 
@@ -70,7 +72,11 @@ fn allocations(work: impl FnOnce()) -> u64 {
 fn the_hot_path_does_not_allocate() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.hrxt");
-    let recorder = Options::new(10_000).writers(1).create(path).unwrap();
+    let recorder = Options::new(10_000)
+        .writers(1)
+        .open_regions(OPEN_REGIONS)
+        .create(path)
+        .unwrap();
     let label = recorder.label("gemm");
     assert_eq!(allocations(|| hot_path(&recorder, label)), 0);
     assert_eq!(allocations(|| hot_path_of_writers(&recorder, label)), 0);
@@ -139,7 +145,8 @@ fn the_hot_path_makes_no_system_call() {
     for (section, stops) in SECTIONS.into_iter().zip(stops) {
         match section {
             Section::FirstCall => {
-                assert_eq!(stops, [nix::libc::SYS_gettid; 2]);
+                let [gettid, prctl] = [nix::libc::SYS_gettid, nix::libc::SYS_prctl];
+                assert_eq!(stops, [gettid, gettid, prctl, prctl]);
             }
             Section::HotPath | Section::Writers => assert_eq!(stops, [0i64; 0]),
             Section::Sync => assert!(stops.contains(&nix::libc::SYS_fdatasync)),

@@ -181,7 +181,7 @@ impl<'plan> Witness<'plan> {
             );
         }
         assert_eq!(
-            (report.rejected, report.open_refused, report.labels_refused),
+            (report.rejected, report.open_refused, report.names_refused),
             (0, 0, 0)
         );
         assert_eq!(

@@ -104,9 +104,9 @@ for packet in trace.packet:
     state = sequences.get(packet.trusted_packet_sequence_id)
     if packet.sequence_flags & 1:
         state = sequences[packet.trusted_packet_sequence_id] = {"defaults": packet.trace_packet_defaults, "iids": {}}
-    for kind in "event_names", "event_categories", "debug_annotation_names":
+    for kind in "event_names", "event_categories", "debug_annotation_names", "debug_annotation_string_values":
         for entry in getattr(packet.interned_data, kind):
-            state["iids"][kind, entry.iid] = entry.name
+            state["iids"][kind, entry.iid] = entry.str.decode() if kind.endswith("values") else entry.name
     for clock in packet.clock_snapshot.clocks:
         if clock.clock_id >= 64: state["now"] = clock.timestamp
         elif packet.trusted_packet_sequence_id == 1: clocks[clock.clock_id] = clock.timestamp
@@ -126,7 +126,9 @@ for packet in trace.packet:
         uuid = event.track_uuid or state["defaults"].track_event_defaults.track_uuid
         args = {}
         for arg in event.debug_annotations:
-            args[arg.name or state["iids"]["debug_annotation_names", arg.name_iid]] = getattr(arg, arg.WhichOneof("value"))
+            name = arg.name or state["iids"]["debug_annotation_names", arg.name_iid]
+            value = getattr(arg, arg.WhichOneof("value")) if arg.WhichOneof("value") else {entry.name: getattr(entry, entry.WhichOneof("value")) for entry in arg.dict_entries}
+            args[name] = state["iids"]["debug_annotation_string_values", value] if arg.WhichOneof("value") == "string_value_iid" else value
         rows.append({"at": at, "track": tracks[uuid]["name"], "type": EVENT[event.type],
             "name": event.name or state["iids"].get(("event_names", event.name_iid)),
             "categories": list(event.categories) + [state["iids"]["event_categories", iid] for iid in event.category_iids],
@@ -157,10 +159,8 @@ fn perfettos_own_package_decodes_the_trace() {
     convert(&[&capture], &to, &["--format", "perfetto"]);
     let decoded = python(&tools, DECODE, &[&to]);
 
-    assert_eq!(
-        decoded["clocks"],
-        json!({"6": 78_000_000_001_u64, "3": 77_000_000_001_u64, "1": 1_795_996_800_123_456_789_u64})
-    );
+    // One capture has no clock snapshot, or Perfetto would open it closed.
+    assert_eq!(decoded["clocks"], json!({}));
     let label = "host-observed synchronized region latency; not device timestamps";
     assert_eq!(decoded["metadata"]["hrx-measurement"], label);
     let facts = decoded["metadata"]["hrx-capture"].as_str().expect("facts");
@@ -310,7 +310,8 @@ fn extras(trace: &TpTrace) -> (Arrows, Rates) {
             let (from, to) = (slice(flow.slice_out), slice(flow.slice_in));
             let track = |slice: &hrx_trace_tests::viewers::TpSlice| {
                 let thread = slice.thread_name.clone();
-                thread.or(slice.track_name.clone()).unwrap_or_default()
+                let name = thread.or(slice.track_name.clone()).unwrap_or_default();
+                name.trim_end_matches(" · track").to_owned()
             };
             let arrow = format!("{} > {}", track(from), track(to));
             (arrow, from.ts_ns - first_ns, to.ts_ns - first_ns)

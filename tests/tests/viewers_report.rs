@@ -5,8 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hrx_trace_format::{OpenRecord, Record};
-use hrx_trace_tests::capture::{Capture, region, running};
+use hrx_trace_format::name::{LANE_NAMED_FIRST, NAME_LABEL};
+use hrx_trace_format::record::{FLAG_CANCELLED, FLAG_FAILED, FLAG_WAITING, OPEN_SLOT_NONE};
+use hrx_trace_format::{ArgumentValue, Geometry, Mark, Name, OpenRecord, Record};
+use hrx_trace_tests::capture::{Capture, mark, region, running, value};
 use hrx_trace_tests::programs::PROGRAMS;
 use hrx_trace_tests::viewers::{DrivenPage, PageState, ReportPage, Tools};
 use serde_json::{Value, json};
@@ -87,6 +89,102 @@ fn hostile() -> Capture {
             },
         );
     }
+    // Names and arguments too, with a text that the search in the test does not look for.
+    let text = HOSTILE[2];
+    let group = capture.group(text);
+    capture.name(&Name::lane(3, text).in_group(group));
+    capture.name(&Name::thread(6105, 0, text));
+    let label_id = capture.name(&Name::of(NAME_LABEL, text).in_group(group));
+    let key = capture.key(text);
+    let arguments = [(key, ArgumentValue::Text(text.as_bytes()))];
+    let region = Record {
+        label_id,
+        thread_id: 6105,
+        ..region(3, 9_000, 100)
+    };
+    capture.record_with(region, &arguments);
+    let mark = Mark {
+        label_id,
+        thread_id: 6105,
+        ..mark(3, 9_200)
+    };
+    capture.mark_with(mark, &arguments);
+    capture.value(value(label_id, 9_300, 1.0));
+    let open = OpenRecord {
+        label_id,
+        thread_id: 6105,
+        ..running(3, 9_400)
+    };
+    capture.open_with(20, open, &arguments);
+    capture
+}
+
+/// Regions with arguments on a named lane, marks on a lane of their own, eight values, and what was running.
+fn kinds() -> Capture {
+    let mut capture = Capture::new(1_000);
+    let [gpu, nccl] = ["GPU 0", "nccl"].map(|group| capture.group(group));
+    let stream = LANE_NAMED_FIRST;
+    capture.name(&Name::lane(stream, "stream 3").in_group(gpu));
+    capture.name(&Name::thread(6105, 0, "worker-3"));
+    let reduce = capture.name(&Name::of(NAME_LABEL, "all_reduce").in_group(nccl));
+    let [slow, empty, gemm] = ["slow disk", "", "gemm"].map(|label| capture.label(label));
+    let [batch, path] = ["batch", "path"].map(|key| capture.key(key));
+    let long = "x".repeat(300);
+    for item in 0..20 {
+        let path_of = match item {
+            3 => long.clone(),
+            _ => format!("/data/{item}.BIN"),
+        };
+        let region = Record {
+            label_id: if item == 5 { empty } else { reduce },
+            thread_id: if item == 4 { 99 } else { 6105 },
+            flags: match item {
+                6 => FLAG_CANCELLED,
+                7 => FLAG_FAILED,
+                _ => 0,
+            },
+            open_slot: if item == 8 { OPEN_SLOT_NONE } else { 0 },
+            correlation_id: item + 1,
+            ..region(stream, 2_000 + item * 1_000, 900)
+        };
+        let arguments = [
+            (batch, ArgumentValue::U64(1_000 + item)),
+            (path, ArgumentValue::Text(path_of.as_bytes())),
+        ];
+        match item {
+            9 => capture.record(region),
+            _ => capture.record_with(region, &arguments),
+        };
+    }
+    for (place, at_ns) in [(0, 1_000), (1, 9_500)] {
+        let at = Mark {
+            label_id: slow,
+            thread_id: 6105,
+            ..mark(0, at_ns)
+        };
+        capture.mark_with(at, &[(batch, ArgumentValue::I64(-7 - place))]);
+    }
+    for number in 0..8 {
+        let label_id = capture.label(&format!("value {number}"));
+        for sample in 0..10 {
+            let of = match (number, sample) {
+                (1, 9) => f64::NAN,
+                (2, _) => 1.5e9 + sample as f64,
+                _ => (sample * number) as f64,
+            };
+            capture.value(value(label_id, 1_500 + sample * 2_000, of));
+        }
+    }
+    for (slot, start_ns) in (0..3).zip([20_000, 21_000, 21_500]) {
+        let open = OpenRecord {
+            label_id: if slot == 1 { gemm } else { reduce },
+            thread_id: 6105,
+            flags: if slot == 0 { FLAG_WAITING } else { 0 },
+            ..running(stream, start_ns)
+        };
+        capture.open_with(slot, open, &[(batch, ArgumentValue::Bool(slot == 2))]);
+    }
+    capture.counters.hidden_now = 3;
     capture
 }
 
@@ -149,7 +247,7 @@ fn the_page_counts_finds_and_shows_regions() {
     // The next region of its correlation is on another lane.
     assert!(page.related.contains("download (2)"), "{}", page.related);
     for text in [
-        "the writer died at 2026-",
+        "the writer died; last sign of life at 2026-",
         "Running at the end",
         "20 overwritten",
         "Complete for all that ended after",
@@ -472,6 +570,232 @@ fn every_control_shows_what_it_says() {
             chosen[14].copied
         );
     }
+}
+
+#[test]
+fn marks_values_arguments_and_names_are_shown() {
+    let Some(tools) = Tools::browser() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = page(&kinds(), folder.path(), "kinds");
+    let go = |steps: Value| drive(&tools, &file, &steps);
+
+    let searches = [
+        ("slow", "0 regions, 2 marks"),
+        ("batch=1007", "1 region, by argument"),
+        ("BATCH = 1007", "1 region, by argument"),
+        ("path=\"/data/1.bin\"", "1 region, by argument"),
+        ("argument:/data/1", "11 regions, by argument"),
+        ("-8", "0 regions, 1 mark"),
+        ("nccl: all", "21 regions"),
+        ("(empty)", "1 region"),
+        ("worker-3", "22 regions, by thread, 2 marks"),
+        ("waiting", "1 region, by status"),
+        ("cancelled", "1 region, by status"),
+        ("hidden", "1 region, by status"),
+        ("unfinished", "3 regions, by status"),
+        ("batch=1007x", "0 regions"),
+    ];
+    let steps = searches.map(|(text, _)| json!({"find": text}));
+    for ((text, expected), state) in searches.iter().zip(go(json!(steps))) {
+        assert_eq!(state.found, *expected, "{text}");
+    }
+
+    let states = go(json!([
+        {"press": "0"}, {"find": "slow"}, {"click": "#next"}, {"click": "#next"}, {"click": "#copy-facts"}, {"press": "Escape"},
+        {"find": "batch=1006"}, {"click": "#next"}, {"find": "batch=1003"}, {"click": "#next"}, {"find": "waiting"}, {"click": "#next"},
+        {"open": "#from=8500&to=10500"}, {"point": [0.551, 40, "hover"]}, {"point": [0.551, 40, "click"]}, {"hover": ["#levels", 700, 20]}, {"click": "#more-values"},
+        {"press": "0"}, {"paper": true},
+    ]));
+    let [first, second] = [&states[2], &states[3]];
+    for text in [
+        "slow disk",
+        "upload (0)",
+        "1,000 ns",
+        "worker-3 (6105)",
+        "Arguments",
+        "batch",
+        "-7",
+    ] {
+        assert!(first.details.contains(text), "{text}: {}", first.details);
+    }
+    assert!(second.details.contains("9,500 ns"), "{}", second.details);
+    for line in ["label: slow disk", "moment: 9,500 ns", "argument batch: -8"] {
+        let copied = &states[4].copied;
+        assert!(
+            copied.lines().any(|copied| copied == line),
+            "{line}: {copied}"
+        );
+    }
+    assert_eq!(states[5].details, "");
+    for text in [
+        "nccl: all_reduce",
+        "GPU 0: stream 3 (2147483648)",
+        "no: cancelled",
+        "/data/6.BIN",
+        "worker-3 (6105)",
+    ] {
+        assert!(
+            states[7].details.contains(text),
+            "{text}: {}",
+            states[7].details
+        );
+    }
+    // The text was cut when it was recorded.
+    assert!(
+        states[9].details.contains("xxx…\""),
+        "{}",
+        states[9].details
+    );
+    for text in ["at least 1.90 µs", "unfinished, waiting", "batch\nfalse"] {
+        assert!(
+            states[11].details.contains(text),
+            "{text}: {}",
+            states[11].details
+        );
+    }
+    for state in &states[13..15] {
+        let hover = &state.hover;
+        assert!(
+            hover.starts_with("slow diskmark on upload, at 9.500 µs"),
+            "{hover}"
+        );
+        assert!(hover.contains("batch=-8"), "{hover}");
+    }
+    assert!(
+        states[14].details.contains("slow disk"),
+        "{}",
+        states[14].details
+    );
+
+    let values = &states[0].values;
+    assert!(values.starts_with("Values over time (host-observed): value 0 0, last 0; value 1 0 to 8, last NaN; value 2 1,500,000,000 to 1,500,000,009, last 1,500,000,009; value 3 0 to 27, last 27;"), "{values}");
+    assert!(!values.contains("value 6"), "{values}");
+    assert_eq!(
+        states[15].hover,
+        "value 0: 0 at 9.619 µs, sampled at 9.500 µs"
+    );
+    assert_eq!((states[15].levels, states[16].levels), (240, 320));
+    assert!(
+        states[17].values.contains("value 7 0 to 63, last 63"),
+        "{}",
+        states[17].values
+    );
+    assert_eq!(states[18].paper.len(), 2);
+
+    let table = |heading: &str| {
+        let mut tables = states[0].tables.iter();
+        let found = tables.find(|table| table[0].iter().any(|cell| cell == heading));
+        let rows = &found.unwrap_or_else(|| panic!("{heading}"))[1..];
+        rows.iter().map(|row| row.join("|")).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        states[0].running,
+        [
+            "3 regions, 1 of them waiting, and 3 more that the full table of open regions does not show."
+        ]
+    );
+    assert_eq!(
+        table("Newest began"),
+        [
+            "GPU 0: stream 3|nccl: all_reduce|2|1|1.90 µs|Show|400 ns before|Show",
+            "GPU 0: stream 3|gemm|1||900 ns|Show|900 ns before|Show",
+        ]
+    );
+    assert_eq!(
+        table("For at least"),
+        [
+            "GPU 0: stream 3|nccl: all_reduce|waiting|1.90 µs|20.0 µs|batch=false|||worker-3 (6105)|Show",
+            "GPU 0: stream 3|gemm||900 ns|21.0 µs|batch=false|||worker-3 (6105)|Show",
+            "GPU 0: stream 3|nccl: all_reduce||400 ns|21.5 µs|batch=true|||worker-3 (6105)|Show",
+        ]
+    );
+    let values = table("Sampled");
+    assert_eq!(values.len(), 8);
+    assert_eq!(values[1], "value 1|not finite|2.40 µs before|0|8|10");
+    assert_eq!(values[3], "value 3|27|2.40 µs before|0|27|10");
+    assert_eq!(
+        table("Mark"),
+        [
+            "upload|slow disk|12.4 µs before|batch=-8||worker-3 (6105)",
+            "upload|slow disk|20.9 µs before|batch=-7||worker-3 (6105)",
+        ]
+    );
+    let tables = states[0].tables.concat().concat();
+    assert!(
+        tables.iter().any(|cell| cell == "failed"),
+        "without a status"
+    );
+    assert!(tables.iter().any(|cell| cell == "(empty)"));
+}
+
+/// The bug: the newest region, most often the one that hangs, was the last of thousands of rows.
+#[test]
+fn two_thousand_running_regions_stay_readable() {
+    let Some(tools) = Tools::browser() else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut capture = Capture::with(Geometry::new(10).open_slots(2_048).name_bytes(64 << 10));
+    let [request, culprit] = ["request", "culprit"].map(|label| capture.label(label));
+    for slot in 0..2_000 {
+        let open = OpenRecord {
+            label_id: if slot == 700 { culprit } else { request },
+            correlation_id: u64::from(slot),
+            flags: if slot % 2 == 1 { FLAG_WAITING } else { 0 },
+            ..running(
+                9,
+                if slot == 700 {
+                    5_000_000
+                } else {
+                    1_000 * u64::from(slot)
+                },
+            )
+        };
+        capture.open(slot, open);
+    }
+    let file = page(&capture, folder.path(), "many");
+    let states = drive(
+        &tools,
+        &file,
+        &json!([{"press": "0"}, {"click": "#tables table >> nth=1 >> button:text-is('Show') >> nth=0"}, {"click": ".all-running"}]),
+    );
+    let rows = |state: &PageState, table: usize| -> Vec<String> {
+        let rows = state.tables[table][1..].iter();
+        rows.map(|row| row.join("|")).collect()
+    };
+    assert_eq!(states[0].running, ["2,000 regions, 1,000 of them waiting."]);
+    assert_eq!(
+        rows(&states[0], 0),
+        [
+            "lane 9|request|1,999|1,000|5.00 ms|Show|3.00 ms before|Show",
+            "lane 9|culprit|1||0 ns|Show|at it|Show",
+        ]
+    );
+    let (newest, longest) = (rows(&states[0], 1), rows(&states[0], 2));
+    assert_eq!((newest.len(), longest.len()), (10, 10));
+    assert!(
+        newest[0].starts_with("lane 9|culprit||0 ns|5.00 ms||"),
+        "{}",
+        newest[0]
+    );
+    assert!(
+        newest[1].starts_with("lane 9|request|waiting|3.00 ms|2.00 ms|"),
+        "{}",
+        newest[1]
+    );
+    assert!(
+        longest[0].starts_with("lane 9|request||5.00 ms|0 ns|"),
+        "{}",
+        longest[0]
+    );
+    assert!(
+        states[1].details.starts_with("culprit"),
+        "{}",
+        states[1].details
+    );
+    assert_eq!(rows(&states[2], 3).len(), 2_000);
 }
 
 /// The bug: the search found a region by its label only, not by the correlation id that a log names.

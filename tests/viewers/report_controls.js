@@ -14,9 +14,9 @@
 //   {"paper": true}            as before printing; false: as after it
 //
 // prints one line of JSON per file: {"errors": [text], "steps": [STATE]}, with the state after each step:
-//   "window": the line below the timeline; "from_ns", "to_ns", "link": of the page's address; "found", "details", "range", "bandwidth",
+//   "window": the line below the timeline; "values": the values' text; "levels": the height of their charts; "from_ns", "to_ns", "link": of the page's address; "found", "details", "range", "bandwidth",
 //   "hover": texts; "hints": the
-//   whole text of each label that was cut; "tables": the texts of all cells; "copied": the clipboard; "charts": the number of them; "paper": for each canvas on it, how many bars cross its first row
+//   whole text of each label that was cut; "tables": the texts of all cells; "running": the lines about what was running; "copied": the clipboard; "charts": the number of them; "paper": for each canvas on it, how many bars cross its first row
 'use strict';
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
@@ -92,7 +92,8 @@ async function state(tab) {
       return coloured.filter((bar, x) => bar && !coloured[x - 1]).length;
     };
     return {
-      window: text('window'), found: text('matches'), details: shown('details'), range: shown('range'), bandwidth: text('rates-text'), hover: document.getElementById('hover').hidden ? '' : text('hover'),
+      window: text('window'), found: text('matches'), details: shown('details'), range: shown('range'), bandwidth: text('rates-text'), values: text('levels-text'), levels: document.getElementById('values').hidden ? 0 : document.getElementById('levels').height, hover: document.getElementById('hover').hidden ? '' : text('hover'),
+      running: [...document.querySelectorAll('.running')].map((line) => line.textContent),
       hints: [...document.querySelectorAll('td [title]')].map((cell) => cell.title),
       tables: [...document.querySelectorAll('#tables table')].map((table) => [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent))),
       charts: document.querySelectorAll('#charts figure').length,

@@ -1,7 +1,7 @@
 //! One rule for every self-verifying item: the CRC-32 of all its bytes, computed while its crc field holds the salt of its area.
 //!
 //! The salt is random for each capture, so blocks that an older capture left in the same place never verify. This is certain as long as the two salts
-//! differ, not merely likely: CRC-32 is linear, and the salt is as wide as the checksum. Each area of a file (open table, label table, every ring) has its
+//! differ, not merely likely: CRC-32 is linear, and the salt is as wide as the checksum. Each area of a file (open table, name table, every ring, witness) has its
 //! own salt, so a block that was moved from one area to another does not verify either.
 
 #[cfg(target_arch = "x86_64")]
@@ -13,20 +13,23 @@ use crate::folding::{Folding, Sum};
 pub enum Area {
     /// The table of open regions.
     OpenTable,
-    /// The label table.
-    LabelTable,
+    /// The name table.
+    NameTable,
     /// The ring with this index.
     Ring(u32),
+    /// The witness.
+    Witness,
 }
 
 impl Area {
-    /// The salt of this area: the capture's salt plus 1, 2, or 3 + ring, wrapping.
+    /// The salt of this area: the capture's salt plus 1, 2, 3 + ring, or 65536, wrapping.
     #[must_use]
     pub const fn salt(self, capture_salt: u32) -> u32 {
         let tag = match self {
             Area::OpenTable => 1,
-            Area::LabelTable => 2,
+            Area::NameTable => 2,
             Area::Ring(ring) => ring.wrapping_add(3),
+            Area::Witness => 1 << 16,
         };
         capture_salt.wrapping_add(tag)
     }
@@ -72,7 +75,7 @@ impl Checksum {
         hasher.finalize()
     }
 
-    /// The eight words of a record or an open record with their checksum in its place, the upper half of the last word, whatever `words` holds there.
+    /// The eight words of a record or of a line of an open slot with their checksum in its place, the upper half of the last word, whatever `words` holds there.
     #[inline]
     #[must_use]
     pub fn seal(&self, salt: u32, words: [u64; 8]) -> [u64; 8] {
@@ -216,7 +219,7 @@ mod tests {
 
     #[test]
     fn areas_never_share_a_salt() {
-        let salts: Vec<u32> = [Area::OpenTable, Area::LabelTable]
+        let salts: Vec<u32> = [Area::OpenTable, Area::NameTable, Area::Witness]
             .into_iter()
             .chain((0..1024).map(Area::Ring))
             .map(|area| area.salt(u32::MAX - 5))

@@ -1,14 +1,15 @@
-//! One completed region: one cache line that verifies itself.
+//! One completed region: one cache line that verifies itself. Records of other kinds have the same shape.
 //!
 //! A reader believes a record only if its checksum holds, its sequence belongs to the slot it lies in, and the sequence lies in the ring's
 //! window, its last `capacity` tickets. Nothing else in the file has to be right.
 
+use crate::sealed::sealed;
 use bytemuck::{Pod, Zeroable};
-use core::mem::{align_of, offset_of, size_of};
 
-use crate::checksum::Checksum;
-
-pub use crate::constants::{FLAG_FAILED, FLAG_SATURATED, KIND_REGION, RECORD_BYTES, SEQUENCE_MAX};
+pub use crate::constants::{
+    FLAG_ARGUMENTS, FLAG_CANCELLED, FLAG_FAILED, FLAG_SATURATED, FLAG_WAITING, KIND_REGION,
+    OPEN_SLOT_NONE, RECORD_BYTES, SEQUENCE_MAX,
+};
 
 /// One completed region, as the host observed it: 64 bytes, a cache line.
 #[repr(C)]
@@ -24,52 +25,27 @@ pub struct Record {
     pub copied_bytes: u64,
     /// The caller's submission or graph id; 0: none.
     pub correlation_id: u64,
-    /// 0 upload, 1 compute, 2 download, 3 NPU, 4 host; other numbers are the caller's own.
+    /// 0 upload, 1 compute, 2 download, 3 NPU, 4 host; other numbers are the caller's own, or given out by name from 2^31 on.
     pub lane: u32,
-    /// The id of its label (see [`crate::label`]); 0: none, shown as [`UNLABELLED`](crate::UNLABELLED).
+    /// The id of its label (see [`crate::name`]); 0: none, shown as [`UNLABELLED`](crate::UNLABELLED).
     pub label_id: u32,
     /// The operating system's id of the thread that recorded the region.
     pub thread_id: u32,
     /// The caller's error code; 0: none.
     pub status: u32,
-    /// [`FLAG_FAILED`] and [`FLAG_SATURATED`]. The other bits are unused: a writer clears them, a reader ignores them.
+    /// [`FLAG_FAILED`], [`FLAG_SATURATED`], [`FLAG_CANCELLED`], [`FLAG_ARGUMENTS`]. The other bits are unused: a writer clears them, a reader ignores them.
     pub flags: u8,
-    /// 1 + the index of the open slot that held this region while it ran; 0: it was never in the open table.
-    pub open_slot: u8,
-    /// [`KIND_REGION`]. Readers skip and count other kinds.
-    pub kind: u16,
+    /// [`KIND_REGION`].
+    pub kind: u8,
+    /// 1 + the index of the open slot that held this region while it ran. 0: it was recorded in one call. [`OPEN_SLOT_NONE`]: it found the table full.
+    pub open_slot: u16,
     /// CRC-32 of all 64 bytes, computed while this field holds the salt of the ring ([`crate::Area::salt`]).
     pub crc32: u32,
 }
 
-const _: () = {
-    assert!(size_of::<Record>() == RECORD_BYTES && align_of::<Record>() == 8);
-    assert!(offset_of!(Record, sequence) == 0);
-    assert!(offset_of!(Record, crc32) == 60);
-};
+sealed!(Record);
 
 impl Record {
-    /// This record with its checksum computed; `salt` is the area salt of its ring.
-    #[inline]
-    #[must_use]
-    pub fn sealed(self, checksum: &Checksum, salt: u32) -> Self {
-        bytemuck::cast(checksum.seal(salt, bytemuck::cast(self)))
-    }
-
-    /// Whether the checksum holds. Says nothing about the sequence.
-    #[inline]
-    #[must_use]
-    pub fn verifies(&self, checksum: &Checksum, salt: u32) -> bool {
-        self.sealed(checksum, salt).crc32 == self.crc32
-    }
-
-    /// The record that the file's `bytes` make, verified or not.
-    #[inline]
-    #[must_use]
-    pub fn from_bytes(bytes: [u8; RECORD_BYTES]) -> Self {
-        bytemuck::cast(bytes)
-    }
-
     /// When the region ended, in nanoseconds since the capture's start; saturates.
     #[inline]
     #[must_use]
@@ -90,6 +66,37 @@ impl Record {
     pub fn saturated(&self) -> bool {
         self.flags & FLAG_SATURATED != 0
     }
+
+    /// Whether [`FLAG_CANCELLED`] is set.
+    #[inline]
+    #[must_use]
+    pub fn cancelled(&self) -> bool {
+        self.flags & FLAG_CANCELLED != 0
+    }
+
+    /// Whether [`FLAG_ARGUMENTS`] is set.
+    #[inline]
+    #[must_use]
+    pub fn has_arguments(&self) -> bool {
+        self.flags & FLAG_ARGUMENTS != 0
+    }
+
+    /// The open slot that held it while it ran. None: it held none.
+    #[inline]
+    #[must_use]
+    pub fn slot(&self) -> Option<u32> {
+        slot_index(self.open_slot)
+    }
+}
+
+/// The open slot that an `open_slot` names. None: it names none.
+#[inline]
+#[must_use]
+pub(crate) fn slot_index(open_slot: u16) -> Option<u32> {
+    match open_slot {
+        OPEN_SLOT_NONE => None,
+        _ => u32::from(open_slot).checked_sub(1),
+    }
 }
 
 /// The slot that holds `sequence` in a ring of `capacity` records: (sequence - 1) mod capacity. None for sequence 0 or capacity 0.
@@ -102,7 +109,7 @@ pub fn slot_of(sequence: u64, capacity: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checksum::Area;
+    use crate::checksum::{Area, Checksum};
     use proptest::prelude::*;
 
     fn any_record() -> impl Strategy<Value = Record> {
@@ -142,6 +149,18 @@ mod tests {
         assert_eq!(slot_of(5, 4), Some(0));
         assert_eq!(slot_of(5, 0), None);
         assert_eq!(slot_of(u64::MAX, 1), Some(0));
+    }
+
+    #[test]
+    fn open_slots() {
+        let of = |open_slot| Record {
+            open_slot,
+            ..Record::zeroed()
+        };
+        assert_eq!(of(0).slot(), None);
+        assert_eq!(of(1).slot(), Some(0));
+        assert_eq!(of(u16::MAX - 1).slot(), Some(65_533));
+        assert_eq!(of(OPEN_SLOT_NONE).slot(), None);
     }
 
     #[test]

@@ -14,10 +14,14 @@ use crate::rings::since;
 use crate::rings::window::Window;
 use crate::snapshot::Snapshot;
 use crate::source::Source;
-use crate::tables::label::Label;
+use crate::tables::name::Name;
+use crate::tables::names::Names;
 
 /// Each ring's chunk is at least this large, however many rings there are.
 const RING_CHUNK_BYTES_MIN: u64 = 1 << 10;
+/// Memory for pending arguments: of a ring for each open slot, and of each ring however many rings there are.
+const SLOT_PENDING_BYTES: u64 = 1 << 12;
+const RING_PENDING_BYTES_MIN: u64 = 1 << 16;
 /// What the search for a ring's newest record reads at once.
 const SEARCH_RECORDS: usize = CHUNKS_BYTES as usize / RECORD_BYTES;
 
@@ -74,11 +78,17 @@ impl Capture {
             .advance(&self.source, &self.identity, &self.checksum);
     }
 
-    pub(crate) fn label(&self, label_id: u32) -> Label {
-        self.snapshot.labels.read(&self.source, label_id)
+    /// The name with that id, if it is of that kind.
+    pub(crate) fn name(&self, kind: u8, id: u32) -> Name {
+        self.snapshot.names.read(&self.source, kind, id)
     }
 
-    /// Events of all rings that newer ones overwrote.
+    /// The names of lanes and threads.
+    pub(crate) fn names(&self) -> Names {
+        Names::read(&self.source, &self.snapshot.names)
+    }
+
+    /// Records of all rings that newer ones overwrote.
     pub(crate) fn overwritten(&self) -> u64 {
         let overwritten = |claimed: &u64| claimed.saturating_sub(self.identity.capacity);
         let by_ring = self.snapshot.claimed.iter().map(overwritten);
@@ -87,14 +97,23 @@ impl Capture {
 
     /// The last moment known, as far as the newest events of each ring show.
     pub(crate) fn latest_ns(&self) -> u64 {
-        let newest = self
-            .rings()
-            .filter_map(|(ring, claimed)| since::latest_of_newest_ns(&self.source, &ring, claimed));
-        let open_starts = self.snapshot.open.slots.iter().flatten();
-        newest
-            .chain(open_starts.map(|open| open.start_ns))
-            .chain(self.snapshot.now_ns)
-            .fold(self.snapshot.finished_ns(), u64::max)
+        let open_starts = self.snapshot.open.tenants.iter();
+        let mut last = self.snapshot.last_sign(&self.identity);
+        open_starts.for_each(|tenant| last.note(tenant.record.start_ns));
+        for (ring, claimed) in self.rings() {
+            since::newest_ends(&self.source, &ring, claimed, |end_ns| last.note(end_ns));
+        }
+        last.ns().max(self.snapshot.now_ns.unwrap_or_default())
+    }
+
+    /// Memory in bytes for the arguments of each ring whose event has not come.
+    pub(crate) fn pending_bytes(&self, reading: Reading) -> usize {
+        let of_slots = SLOT_PENDING_BYTES.saturating_mul(u64::from(self.identity.open_slots));
+        let of_ring = reading
+            .pending_bytes
+            .checked_div(u64::from(self.identity.ring_count))
+            .unwrap_or_default();
+        of_ring.min(of_slots).max(RING_PENDING_BYTES_MIN) as usize
     }
 
     /// A window of each ring.

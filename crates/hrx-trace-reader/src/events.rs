@@ -19,7 +19,7 @@ impl<'trace> Events<'trace> {
     pub(crate) fn new(capture: &'trace Capture, reading: Reading) -> Self {
         Self {
             capture,
-            merge: Merge::new(capture, capture.windows(reading)),
+            merge: Merge::new(capture, reading),
         }
     }
 

@@ -5,13 +5,13 @@
 //!   come after tickets that were given out later.
 //! - What the writer overwrote before it could be read is `overtaken`; `overwritten` is what was gone before the first round.
 //! - A region that was open in any round comes out once at the end: as an event if it completed, as an open region if not.
+//! - Arguments wait for their event from round to round, also those of a region that began after the first.
 
 use crate::ending::Ending;
 use crate::event::Event;
 use crate::merge::Merge;
 use crate::reading::Reading;
 use crate::report::Report;
-use crate::rings::window::Window;
 use crate::trace::Trace;
 
 /// Reads on in a capture while it is recorded.
@@ -49,10 +49,8 @@ impl Follower {
     /// Begins with the events that are there.
     #[must_use]
     pub fn new(trace: Trace, reading: Reading) -> Self {
-        let windows = trace.capture().windows(reading).into_iter();
-        let windows = windows.map(Window::following).collect();
         Self {
-            merge: Merge::new(trace.capture(), windows),
+            merge: Merge::following(trace.capture(), reading),
             trace,
         }
     }
@@ -106,7 +104,8 @@ mod tests {
     use crate::account::Account;
     use crate::testing::{Image, region};
     use hrx_trace_format::header::RING_COUNT_MAX;
-    use hrx_trace_format::{OpenRecord, Record};
+    use hrx_trace_format::record::FLAG_ARGUMENTS;
+    use hrx_trace_format::{ArgumentValue, ArgumentsOf, Mark, OpenRecord, Record};
     use proptest::prelude::*;
     use std::fs::{self, File};
     use std::path::PathBuf;
@@ -146,7 +145,9 @@ mod tests {
             fs::write(&self.path, &self.image.bytes).unwrap();
         }
 
-        fn die(&self) {
+        /// As one that a signal killed, which a witness saw.
+        fn die(&mut self) {
+            self.image.killed();
             self.write();
             self.lock.unlock().unwrap();
         }
@@ -171,7 +172,7 @@ mod tests {
             let from = image.identity.ring_offset as usize;
             image.bytes[from..].fill(0xA5);
             (0..rings).for_each(|ring| image.set_claimed(ring, RING));
-            let live = Live::new(image);
+            let mut live = Live::new(image);
             if !is_live {
                 live.die();
             }
@@ -272,6 +273,7 @@ mod tests {
             Account {
                 claimed: 19,
                 recovered: 12,
+                regions: 12,
                 overwritten: 2,
                 overtaken: 5,
                 ..Account::default()
@@ -301,7 +303,7 @@ mod tests {
         live.image.record_some(0, 1);
         live.write();
         follower.advance();
-        assert_eq!(drain(&mut follower), [5, 2]);
+        assert_eq!(drain(&mut follower), [2, 5]);
         // Ticket 1 is being written; once its writer is dead, it is torn.
         let (_, report) = end(&mut follower);
         assert_eq!((report.account.in_flight, report.account.torn), (1, 0));
@@ -417,7 +419,7 @@ mod tests {
         // Two blocks; the second one comes later.
         let long = "a name that takes two blocks of the table, because it is long";
         live.image.label(2, long);
-        let second_block = live.image.identity.label_offset + 128;
+        let second_block = live.image.identity.name_offset + 128;
         let bytes = live.image.bytes[second_block as usize..][..64].to_vec();
         live.image.put(second_block, &[0; 64]);
         live.write();
@@ -478,6 +480,196 @@ mod tests {
                 let window: Vec<u64> = live.image.trace().events().filter(|event| event.ring as usize == ring).map(|event| event.sequence).collect();
                 prop_assert!(seen.ends_with(&window));
             }
+        }
+    }
+
+    /// Keys of arguments, and at least how many are lost.
+    fn keys(arguments: &[crate::Argument], lost: u64) -> (Vec<u32>, u64) {
+        (
+            arguments.iter().map(|argument| argument.key).collect(),
+            lost,
+        )
+    }
+
+    fn fates(report: &Report) -> [u64; 3] {
+        let account = report.account;
+        [account.joined, account.orphaned, account.evicted]
+    }
+
+    /// A region begins after the open table was read, and its arguments come in one round and it completes in another.
+    #[test]
+    fn arguments_wait_for_the_region_that_completes_in_a_later_round() {
+        let mut live = Live::new(Image::with_lines(16, 1));
+        let mut follower = live.follow();
+        let mut running = live.image.begin(0, 0, 500);
+        live.image.argument(&mut running, 1, ArgumentValue::U64(1));
+        live.write();
+        follower.advance();
+        assert_eq!(follower.next(), None);
+        // As of now they belong to nothing. That is not final.
+        for _ in 0..2 {
+            assert_eq!(fates(&follower.report()), [0, 1, 0]);
+        }
+        live.image.argument(&mut running, 2, ArgumentValue::U64(2));
+        live.write();
+        follower.advance();
+        assert_eq!(follower.next(), None);
+        live.image.end(&running, 900);
+        live.image.mark(0, 950, &[7]);
+        live.write();
+        follower.advance();
+        let found: Vec<_> = follower
+            .by_ref()
+            .map(|event| keys(&event.arguments, event.arguments_lost))
+            .collect();
+        assert_eq!(found, [(vec![1, 2], 0), (vec![7], 0)]);
+        let (_, report) = end(&mut follower);
+        assert_eq!((fates(&report), report.open_regions.len()), ([3, 0, 0], 0));
+    }
+
+    /// A region begins after the first look and is still running at the last one. What the ring said about it rounds ago is known.
+    #[test]
+    fn a_region_that_begins_later_and_never_ends_has_its_arguments() {
+        // Slots of one line: nothing is in the open table but the open record.
+        let mut live = Live::new(Image::new(8, 2));
+        let mut follower = live.follow();
+        let mut first = live.image.begin(0, 1, 500);
+        live.image.argument(&mut first, 1, ArgumentValue::U64(1));
+        live.image.relabel(&first, 1);
+        live.image.end(&first, 600);
+        let mut second = live.image.begin(0, 1, 700);
+        live.image.argument(&mut second, 2, ArgumentValue::U64(2));
+        live.image.relabel(&second, 2);
+        live.write();
+        follower.advance();
+        let event = follower.next().unwrap();
+        assert_eq!(keys(&event.arguments, event.arguments_lost), (vec![1], 0));
+        assert_eq!(follower.next(), None);
+        for _ in 0..9 {
+            live.image.record_some(1, 4);
+            live.write();
+            follower.advance();
+            drain(&mut follower);
+        }
+        live.die();
+        let (_, report) = end(&mut follower);
+        let region = &report.open_regions[0];
+        assert_eq!((region.start_ns, region.label_id), (700, 2));
+        assert_eq!(keys(&region.arguments, region.arguments_lost), (vec![2], 0));
+        assert_eq!(fates(&report), [2, 0, 0]);
+        assert_eq!(report.account.amendments, 2);
+        // The ring alone does not know any more.
+        assert_eq!(follower.into_trace().open_regions()[0].label_id, 0);
+    }
+
+    /// The bug: what was late came last in the next round, so that an argument came after its event, which was handed out without it. One thread writes
+    /// both, one after the other: where the event is there, the argument is there too.
+    #[test]
+    fn an_argument_in_flight_is_there_before_its_event() {
+        let mut live = Live::new(Image::new(8, 1));
+        let mut follower = live.follow();
+        let of = ArgumentsOf::event(500, 7);
+        let parts: Vec<_> = (0..2)
+            .flat_map(|ordinal| of.records(ordinal, 5 + u32::from(ordinal), ArgumentValue::U64(1)))
+            .collect();
+        live.image.record(0, parts[0]);
+        live.image.set_claimed(0, 2);
+        live.image.record_some(0, 1);
+        live.write();
+        follower.advance();
+        assert_eq!(drain(&mut follower), [3]);
+        let second = hrx_trace_format::Argument {
+            sequence: 2,
+            ..parts[1]
+        };
+        live.image.put_record(0, second);
+        let mark = Mark {
+            thread_id: 7,
+            flags: FLAG_ARGUMENTS,
+            ..Mark::at(500)
+        };
+        live.image.record(0, mark);
+        live.write();
+        follower.advance();
+        let event = follower.next().unwrap();
+        assert_eq!(
+            keys(&event.arguments, event.arguments_lost),
+            (vec![5, 6], 0)
+        );
+        assert_eq!(fates(&end(&mut follower).1), [2, 0, 0]);
+    }
+
+    #[test]
+    fn arguments_that_a_lap_overtakes_are_lost_and_counted() {
+        let mut live = Live::new(Image::new(4, 1));
+        let mut follower = live.follow();
+        live.image.mark(0, 500, &[1, 2, 3, 4, 5]);
+        live.write();
+        follower.advance();
+        let event = follower.next().unwrap();
+        assert_eq!(
+            keys(&event.arguments, event.arguments_lost),
+            (vec![3, 4, 5], 2)
+        );
+        let (_, report) = end(&mut follower);
+        assert_eq!((fates(&report), report.account.overtaken), ([3, 0, 0], 2));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        /// Regions begin, get arguments, change and end between rounds. If nothing is overtaken, a follower ends with what a reader of the whole finds.
+        #[test]
+        fn as_if_the_whole_had_been_read_at_once(
+            steps in prop::collection::vec((0u32..2, 0u32..2, 0u8..6, any::<bool>()), 0..60), with_lines: bool,
+        ) {
+            let image = if with_lines { Image::with_lines(256, 2) } else { Image::new(256, 2) };
+            let mut live = Live::new(image);
+            let mut follower = live.follow();
+            let mut slots = [None, None];
+            let mut events = Vec::new();
+            for (moment, (slot, ring, step, is_round)) in (1000..).step_by(100).zip(steps) {
+                let running = &mut slots[slot as usize];
+                match (step, running.as_mut()) {
+                    (0, _) => {
+                        live.image.mark(ring, moment, &[1, 2]);
+                    }
+                    (_, None) => *running = Some(live.image.begin(slot, ring, moment)),
+                    (1, Some(region)) => {
+                        live.image.end(region, moment);
+                        *running = None;
+                    }
+                    (2, Some(region)) => {
+                        live.image.relabel(region, ring + 1);
+                    }
+                    (3, Some(region)) => {
+                        let text = "a text of more than one part, which takes two records";
+                        live.image.argument(region, 3, ArgumentValue::Text(text.as_bytes()));
+                    }
+                    (key, Some(region)) => {
+                        live.image.argument(region, key.into(), ArgumentValue::U64(moment));
+                    }
+                }
+                if is_round {
+                    live.write();
+                    follower.advance();
+                    events.extend(follower.by_ref());
+                }
+            }
+            live.die();
+            follower.conclude();
+            events.extend(follower.by_ref());
+            let report = follower.report();
+            prop_assert!(report.account.balances());
+            let (mut whole, expected) = crate::testing::read(&Trace::open(&live.path).unwrap());
+            prop_assert_eq!(report.account, expected.account);
+            prop_assert_eq!(report.open_regions, expected.open_regions);
+            prop_assert_eq!(report.last_ns, expected.last_ns);
+            // Rounds come one after the other, whatever the rings.
+            let key = |event: &Event| (event.ring, event.sequence);
+            events.sort_by_key(key);
+            whole.sort_by_key(key);
+            prop_assert_eq!(events, whole);
         }
     }
 }

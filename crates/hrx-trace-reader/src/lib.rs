@@ -46,6 +46,8 @@
 
 // The words of a report.
 mod account;
+mod alignment;
+mod argument;
 mod damage;
 mod error;
 mod event;
@@ -57,6 +59,10 @@ mod os;
 mod source;
 
 // How the capture ended.
+mod clock;
+mod witness;
+mod writer;
+
 mod ending;
 
 mod report;
@@ -69,6 +75,11 @@ mod tables;
 mod snapshot;
 
 mod capture;
+
+// Events with their arguments.
+mod pending;
+
+mod joiner;
 
 // All rings in one order.
 mod tally;
@@ -87,20 +98,24 @@ pub mod seed;
 mod testing;
 
 pub use account::Account;
+pub use alignment::{Distance, distance};
+pub use argument::{Argument, ArgumentValue};
 pub use damage::Damage;
 pub use ending::Ending;
 pub use error::Error;
-pub use event::{Event, OpenRegion};
+pub use event::{Event, Kind, OpenRegion};
 pub use events::Events;
 pub use follow::Follower;
 pub use reading::Reading;
 pub use report::Report;
-pub use tables::label::Label;
+pub use tables::name::Name;
+pub use tables::names::{LaneName, Names, ThreadName};
 pub use trace::Trace;
+pub use witness::{Cause, Witness};
 
 pub use hrx_trace_format::{Identity, MEASUREMENT};
 
-/// Which process, of which boot, in which PID namespace: what makes a process id mean something.
+/// Which process, of which boot, in which PID and time namespaces: what makes a process id and its start mean something.
 pub mod process {
-    pub use crate::os::{boot_id, pid_namespace, start_ticks};
+    pub use crate::os::{boot_id, pid_namespace, start_ticks, time_namespace};
 }

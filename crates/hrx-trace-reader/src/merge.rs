@@ -12,19 +12,25 @@ use std::collections::binary_heap::PeekMut;
 
 use bytemuck::Zeroable;
 use hrx_trace_format::Record;
+use hrx_trace_format::record::KIND_REGION;
 
 use crate::account::Account;
 use crate::capture::Capture;
-use crate::event::Event;
+use crate::event::{Event, OpenRegion};
+use crate::joiner::Joiner;
+use crate::reading::Reading;
 use crate::report::Report;
-use crate::rings::window::Window;
-use crate::source::Source;
+use crate::tables::names::Names;
 use crate::tally::Tally;
+
+/// Of a capture that is followed: what is kept about slots of the open table, for all rings together, and at least for each: 24 MiB.
+const FOLLOWED_SLOTS: usize = 1 << 18;
+const FOLLOWED_SLOTS_MIN: usize = 1 << 6;
 
 /// The rings of a capture on their way into one order.
 #[derive(Debug)]
 pub(crate) struct Merge {
-    windows: Vec<Window>,
+    rings: Vec<Joiner>,
     /// Several rings: those that have a head, by (completion, ring), earliest on top. One ring: empty.
     queue: BinaryHeap<Reverse<(u64, u32)>>,
     /// Several rings: the record of each that comes next.
@@ -33,25 +39,42 @@ pub(crate) struct Merge {
 }
 
 impl Merge {
-    pub(crate) fn new(capture: &Capture, windows: Vec<Window>) -> Self {
+    pub(crate) fn new(capture: &Capture, reading: Reading) -> Self {
+        Self::of(capture, joiners(capture, reading).collect())
+    }
+
+    /// The same, to be read on while the capture is written: see [`Merge::extend`].
+    pub(crate) fn following(capture: &Capture, reading: Reading) -> Self {
+        let slots_max = FOLLOWED_SLOTS
+            .checked_div(capture.identity.ring_count as usize)
+            .unwrap_or_default()
+            .max(FOLLOWED_SLOTS_MIN);
+        let joiners = joiners(capture, reading);
+        Self::of(
+            capture,
+            joiners.map(|ring| ring.following(slots_max)).collect(),
+        )
+    }
+
+    fn of(capture: &Capture, rings: Vec<Joiner>) -> Self {
         let mut merge = Self {
             queue: BinaryHeap::new(),
-            heads: vec![Record::zeroed(); windows.len()],
-            windows,
+            heads: vec![Record::zeroed(); rings.len()],
+            rings,
             tally: Tally::new(capture),
         };
         merge.fill_heads(capture);
         merge
     }
 
-    /// Asks every ring for its next record; none has one in the queue.
+    /// Asks every ring for its next event; none has one in the queue.
     fn fill_heads(&mut self, capture: &Capture) {
-        if self.windows.len() < 2 {
+        if self.rings.len() < 2 {
             return;
         }
-        for ((ring, window), head) in (0..).zip(&mut self.windows).zip(&mut self.heads) {
-            if let Some(record) = window.next(&capture.source) {
-                self.queue.push(Reverse((record.end_ns(), ring)));
+        for ((index, ring), head) in (0..).zip(&mut self.rings).zip(&mut self.heads) {
+            if let Some(record) = ring.next(&capture.source, &capture.snapshot.open) {
+                self.queue.push(Reverse((end_ns(record), index)));
                 *head = *record;
             }
         }
@@ -60,87 +83,137 @@ impl Merge {
     /// Goes on to what a newer snapshot brings, once [`Merge::next`] has nothing more.
     pub(crate) fn extend(&mut self, capture: &Capture) {
         let snapshot = &capture.snapshot;
-        for (window, claimed) in self.windows.iter_mut().zip(&snapshot.claimed) {
-            window.extend(*claimed, snapshot.writer_runs);
+        for (ring, claimed) in self.rings.iter_mut().zip(&snapshot.claimed) {
+            ring.extend(*claimed, snapshot.writer_runs);
         }
         self.fill_heads(capture);
     }
 
     /// How many events may still come.
     pub(crate) fn left(&self) -> u64 {
-        let windows = self.windows.iter().map(Window::remaining);
-        windows.fold(self.queue.len() as u64, u64::saturating_add)
+        let rings = self.rings.iter().map(|ring| ring.window().remaining());
+        rings.fold(self.queue.len() as u64, u64::saturating_add)
     }
 
     /// The next event.
     // An event that is handed back through memory is stored field by field and loaded in larger pieces, which have to wait for the stores.
     #[inline(always)]
     pub(crate) fn next(&mut self, capture: &Capture) -> Option<Event> {
-        if let [window] = self.windows.as_mut_slice() {
-            let record = window.next(&capture.source)?;
-            self.tally.note(capture, 0, record);
-            return Some(Event::new(0, record));
-        }
-        let (ring, record) = self.next_of_several(&capture.source)?;
-        self.tally.note(capture, ring, &record);
-        Some(Event::new(ring, &record))
+        let event = if let [ring] = self.rings.as_mut_slice() {
+            let record = ring.next(&capture.source, &capture.snapshot.open)?;
+            let (mut event, has_arguments) = (Event::of(0, record), record.has_arguments());
+            if has_arguments {
+                ring.add_arguments(&mut event);
+            }
+            event
+        } else {
+            self.next_of_several(capture)?
+        };
+        self.tally.note(capture, &event);
+        Some(event)
     }
 
-    /// The ring and the record that come next.
-    fn next_of_several(&mut self, source: &Source) -> Option<(u32, Record)> {
+    #[inline(always)]
+    fn next_of_several(&mut self, capture: &Capture) -> Option<Event> {
         let mut top = self.queue.peek_mut()?;
-        let Reverse((_, ring)) = *top;
-        let head = self.heads.get_mut(ring as usize)?;
-        let record = *head;
-        match self.windows.get_mut(ring as usize)?.next(source) {
+        let Reverse((_, index)) = *top;
+        let head = self.heads.get_mut(index as usize)?;
+        let ring = self.rings.get_mut(index as usize)?;
+        let mut event = Event::of(index, head);
+        // Before the ring is asked for its next event.
+        if head.has_arguments() {
+            ring.add_arguments(&mut event);
+        }
+        match ring.next(&capture.source, &capture.snapshot.open) {
             Some(next) => {
-                *top = Reverse((next.end_ns(), ring));
+                *top = Reverse((end_ns(next), index));
                 *head = *next;
             }
             None => {
                 PeekMut::pop(top);
             }
         }
-        Some((ring, record))
+        Some(event)
     }
 
     /// Reads what is left, and says what became of every ticket, and what was running.
     pub(crate) fn report(&mut self, capture: &Capture) -> Report {
         while self.next(capture).is_some() {}
-        let Self { windows, tally, .. } = self;
+        let open_regions = self.open_regions(capture);
+        let Self { rings, tally, .. } = self;
         let snapshot = &capture.snapshot;
-        for open in snapshot.open.slots.iter().flatten() {
-            let labels = &mut tally.labels;
-            labels.note(&capture.source, &snapshot.labels, open.label_id);
+        for open in &open_regions {
+            tally.note_names(capture, open.label_id, &open.arguments);
         }
-        let open_regions = tally.completions.running(&snapshot.open.slots);
         let open_starts = || open_regions.iter().map(|region| region.start_ns);
-        let last_ns = [tally.last_ns, snapshot.finished_ns()]
-            .into_iter()
-            .chain(open_starts())
-            .chain(snapshot.now_ns)
-            .fold(0, u64::max);
+        let mut last = tally.last.seen_by(snapshot.limit_ns());
+        last.note(snapshot.last_sign(&capture.identity).ns());
+        open_starts().for_each(|start_ns| last.note(start_ns));
+        let last_ns = last.ns().max(snapshot.now_ns.unwrap_or_default());
         let mut damages = snapshot.damages.clone();
-        damages.extend(windows.iter().filter_map(Window::read_failed).cloned());
-        damages.extend(tally.labels.damage(&snapshot.labels));
-        let accounts: Vec<Account> = windows.iter().map(Window::account).collect();
+        damages.extend(
+            rings
+                .iter()
+                .filter_map(|ring| ring.window().read_failed().cloned()),
+        );
+        let names = Names::read(&capture.source, &snapshot.names);
+        let unreadable = tally.names.damage(&capture.source, &snapshot.names, &names);
+        damages.extend(unreadable);
+        damages.sort_by_key(|damage| damage.offset);
+        let accounts: Vec<Account> = rings
+            .iter()
+            .map(|ring| ring.account(&snapshot.open))
+            .collect();
         Report {
             ending: snapshot.ending,
             account: accounts.iter().copied().sum(),
             rings: accounts,
             rejected: snapshot.counters.rejected,
             open_refused: snapshot.counters.open_refused,
-            labels_refused: snapshot.counters.labels_refused,
+            hidden_now: snapshot.counters.hidden_now,
+            arguments_refused: snapshot.counters.arguments_refused,
+            names_refused: snapshot.counters.names_refused,
+            names_too_long: snapshot.counters.names_too_long,
             open_torn: snapshot.open.torn,
             first_ns: tally.first_ns.into_iter().chain(open_starts()).min(),
             last_ns,
-            complete_since_ns: windows
+            complete_since_ns: rings
                 .iter()
-                .map(|window| window.complete_since_ns().unwrap_or(last_ns))
+                .map(|ring| ring.window().complete_since_ns().unwrap_or(last_ns))
                 .fold(0, u64::max),
             open_regions,
             damages,
         }
+    }
+
+    /// The regions of the open table that have not completed, oldest first.
+    fn open_regions(&self, capture: &Capture) -> Vec<OpenRegion> {
+        let tenants = capture.snapshot.open.tenants.iter();
+        let mut regions: Vec<OpenRegion> = tenants
+            .filter_map(|tenant| {
+                let ring = self.rings.get(tenant.record.ring as usize)?;
+                ring.running(tenant)
+            })
+            .collect();
+        regions.sort_by_key(|region| region.start_ns);
+        regions
+    }
+}
+
+/// Each ring of a capture.
+fn joiners(capture: &Capture, reading: Reading) -> impl Iterator<Item = Joiner> {
+    let pending_bytes = capture.pending_bytes(reading);
+    let windows = (0..).zip(capture.windows(reading));
+    windows.map(move |(index, window)| Joiner::new(window, index, pending_bytes))
+}
+
+/// When an event was complete.
+#[inline]
+fn end_ns(record: &Record) -> u64 {
+    match record.kind {
+        KIND_REGION => record.end_ns(),
+        // A mark or a value.
+        _ => record.start_ns,
     }
 }
 

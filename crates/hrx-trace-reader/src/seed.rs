@@ -2,6 +2,8 @@
 //!
 //! The document equals the seed's byte for byte: compact, every object's keys in alphabetical order, times in microseconds computed by the seed's
 //! own expression, and the label that says what they measure. The types have the seed's fields and no others, and will not grow.
+//!
+//! The seed knew regions alone: marks, values and arguments are not in its document. What newer records overwrote is counted there whatever it was.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -9,7 +11,7 @@ use std::time::Duration;
 use hrx_trace_format::MEASUREMENT;
 use serde::Serialize;
 
-use crate::event::Event;
+use crate::event::{Event, Kind};
 use crate::trace::Trace;
 
 /// Bounded trace of host-observed synchronized region latencies, driver and scheduling overhead included. These are never device timestamps.
@@ -17,7 +19,7 @@ use crate::trace::Trace;
 pub struct ExecutionTrace {
     /// Events in completion order; timestamps retain actual start order.
     pub events: Vec<TraceEvent>,
-    /// Oldest events discarded when capacity was exceeded.
+    /// Oldest events discarded when capacity was exceeded: records of any kind, also of marks, values and arguments.
     pub dropped: u64,
 }
 
@@ -58,6 +60,7 @@ impl From<&Trace> for ExecutionTrace {
         Self {
             events: trace
                 .events()
+                .filter(|event| event.kind == Kind::Region)
                 .map(|event| TraceEvent::from(&event))
                 .collect(),
             dropped: trace.overwritten(),
@@ -104,7 +107,7 @@ pub struct Document<Sink> {
 }
 
 impl<Sink: Write> Document<Sink> {
-    /// Writes what precedes the events. `dropped` is part of it: see [`Trace::overwritten`].
+    /// Writes what precedes the events. `dropped` is part of it, and counts records of any kind: see [`Trace::overwritten`].
     ///
     /// # Errors
     /// Those of `sink`.
@@ -154,7 +157,7 @@ impl<Sink: Write> Document<Sink> {
     }
 }
 
-/// Writes the seed's document. `dropped` precedes the events: see [`Trace::overwritten`].
+/// Writes the seed's document. The events are to be regions. `dropped` precedes the events: see [`Trace::overwritten`].
 ///
 /// # Errors
 /// Those of `sink`, with their kind.

@@ -16,7 +16,7 @@ use hrx_trace_format::header::PAGE_BYTES;
 
 use crate::damage::Damage;
 use crate::error::Error;
-use crate::os;
+use crate::os::{self, FileId};
 
 /// The bytes of one capture.
 #[derive(Debug)]
@@ -60,6 +60,14 @@ pub(crate) enum Lock {
     Unsupported,
     /// Bytes in memory: there is nothing to lock, and no writer.
     NoFile,
+}
+
+/// Where a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) file: FileId,
+    /// Whether it is on a file system that only this machine writes.
+    pub(crate) only_here: bool,
 }
 
 impl Source {
@@ -170,6 +178,27 @@ impl Source {
             Bytes::Memory(_) => Lock::NoFile,
             #[cfg(test)]
             Bytes::Fake(fake) => fake.lock,
+        }
+    }
+
+    /// The file, as the kernel's lists name it, and whether no other machine can write it. None: it is not a file, or not found any more.
+    pub(crate) fn place(&self) -> Option<Place> {
+        let of_file = |file: &File| {
+            let metadata = file.metadata().ok()?;
+            Some(Place {
+                file: FileId {
+                    device: metadata.dev(),
+                    inode: metadata.ino(),
+                },
+                only_here: os::only_here(file),
+            })
+        };
+        match &self.bytes {
+            Bytes::File(file) => of_file(file),
+            Bytes::Closed { device, inode } => of_file(&self.open_again(*device, *inode).ok()?),
+            Bytes::Memory(_) => None,
+            #[cfg(test)]
+            Bytes::Fake(_) => None,
         }
     }
 

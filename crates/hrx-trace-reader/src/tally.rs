@@ -1,42 +1,47 @@
 //! What the report needs to know of the events that have gone by.
 
-use hrx_trace_format::Record;
-
+use crate::argument::Argument;
 use crate::capture::Capture;
-use crate::tables::label_check::LabelCheck;
-use crate::tables::running::Completions;
+use crate::clock::LastSign;
+use crate::event::Event;
+use crate::tables::name_check::NameCheck;
 
 /// The sums kept while events go by.
 #[derive(Debug)]
 pub(crate) struct Tally {
     /// The earliest start.
     pub(crate) first_ns: Option<u64>,
-    /// The latest end.
-    pub(crate) last_ns: u64,
-    pub(crate) completions: Completions,
-    pub(crate) labels: LabelCheck,
+    /// By the ends of events alone.
+    pub(crate) last: LastSign,
+    pub(crate) names: NameCheck,
 }
 
 impl Tally {
     pub(crate) fn new(capture: &Capture) -> Self {
-        let snapshot = &capture.snapshot;
         Self {
             first_ns: None,
-            last_ns: 0,
-            completions: Completions::new(snapshot.open.slots.len(), snapshot.claimed.len()),
-            labels: LabelCheck::new(&snapshot.labels),
+            last: LastSign::new(&capture.identity, capture.snapshot.limit_ns()),
+            names: NameCheck::new(&capture.snapshot.names),
         }
     }
 
     #[inline]
-    pub(crate) fn note(&mut self, capture: &Capture, ring: u32, record: &Record) {
+    pub(crate) fn note(&mut self, capture: &Capture, event: &Event) {
         self.first_ns = Some(
             self.first_ns
-                .map_or(record.start_ns, |first_ns| first_ns.min(record.start_ns)),
+                .map_or(event.start_ns, |first_ns| first_ns.min(event.start_ns)),
         );
-        self.last_ns = self.last_ns.max(record.end_ns());
-        self.labels
-            .note(&capture.source, &capture.snapshot.labels, record.label_id);
-        self.completions.note(ring, record);
+        self.last.note(event.end_ns());
+        self.note_names(capture, event.label_id, &event.arguments);
+    }
+
+    /// Takes note of the names of an event or an open region.
+    #[inline]
+    pub(crate) fn note_names(&mut self, capture: &Capture, label_id: u32, arguments: &[Argument]) {
+        let (source, table) = (&capture.source, &capture.snapshot.names);
+        self.names.label(source, table, label_id);
+        for argument in arguments {
+            self.names.key(source, table, argument.key);
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use hrx_trace_format::Identity;
+use hrx_trace_format::name::{NAME_GROUP, NAME_KEY, NAME_LABEL};
 
 use crate::account::Account;
 use crate::capture::Capture;
@@ -16,7 +17,10 @@ use crate::reading::Reading;
 use crate::report::Report;
 use crate::rings::claimed::Evidence;
 use crate::source::Source;
-use crate::tables::label::Label;
+use crate::tables::name::Name;
+use crate::tables::names::Names;
+use crate::tables::open_table::Tenant;
+use crate::witness::Witness;
 
 /// One capture, as of the moment it was opened or [refreshed](Trace::refresh).
 ///
@@ -64,7 +68,7 @@ impl Trace {
         Self::from_source(Source::from_file(file)?, Evidence::EveryRecord)
     }
 
-    /// Reads a capture that lies in memory. Its writer counts as dead unless it finished.
+    /// Reads a capture that lies in memory. Whether its writer runs cannot be told then: see [`Ending::NotFinished`].
     ///
     /// # Errors
     /// If the bytes have no usable header. The error calls them `(bytes)`.
@@ -137,22 +141,46 @@ impl Trace {
         self.capture.snapshot.file_bytes
     }
 
-    /// Events of all rings that newer ones overwrote: [`Account::overwritten`], known before the first event is read.
+    /// Records of any kind, in all rings, that newer ones overwrote: [`Account::overwritten`], known before the first event is read.
     #[must_use]
     pub fn overwritten(&self) -> u64 {
         self.capture.overwritten()
     }
 
+    /// How the writer's process ended, if another process saw it and wrote it into the file.
+    #[must_use]
+    pub fn witness(&self) -> Option<Witness> {
+        self.capture.snapshot.witness
+    }
+
     /// The label of an event or an open region. Read from the file each time, so a caller that asks for every event should remember it.
     #[must_use]
-    pub fn label(&self, label_id: u32) -> Label {
-        self.capture.label(label_id)
+    pub fn label(&self, label_id: u32) -> Name {
+        self.capture.name(NAME_LABEL, label_id)
+    }
+
+    /// The name of an argument. Read from the file each time, as [`Trace::label`] is.
+    #[must_use]
+    pub fn key(&self, key: u32) -> Name {
+        self.capture.name(NAME_KEY, key)
+    }
+
+    /// The name of a group of names: the domain of a label, the device of a lane. Read from the file each time, as [`Trace::label`] is.
+    #[must_use]
+    pub fn group(&self, group: u32) -> Name {
+        self.capture.name(NAME_GROUP, group)
+    }
+
+    /// The names of lanes and threads. Reads the whole name table, at most 16 MiB, each time.
+    #[must_use]
+    pub fn names(&self) -> Names {
+        self.capture.names()
     }
 
     /// What to call an event or an open region of that label.
     #[must_use]
     pub fn name(&self, label_id: u32) -> Cow<'static, str> {
-        self.label(label_id).into_name(label_id)
+        self.label(label_id).into_text(label_id)
     }
 
     /// All events whose records verify, in order of completion.
@@ -187,13 +215,11 @@ impl Trace {
     }
 
     /// The regions that the open table held at the last look, in the order of its slots: those of [`Trace::open_regions`], and some that had just
-    /// completed. Known before the events are read.
+    /// completed, as far as their slots tell. Known before the events are read.
     #[must_use]
     pub fn perhaps_running(&self) -> Vec<OpenRegion> {
-        let slots = (0..).zip(&self.capture.snapshot.open.slots);
-        slots
-            .filter_map(|(slot, open)| Some(OpenRegion::new(slot, open.as_ref()?)))
-            .collect()
+        let tenants = self.capture.snapshot.open.tenants.iter();
+        tenants.map(Tenant::region).collect()
     }
 
     /// What became of every event that was recorded. Reads all of them, as [`Trace::open_regions`] does.
@@ -206,9 +232,12 @@ impl Trace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::argument::{Argument, ArgumentValue};
+    use crate::event::{Event, Kind};
     use crate::testing::{Image, compact, read, region};
     use hrx_trace_format::header::{MAGIC, RING_COUNT_MAX};
-    use hrx_trace_format::{Checksum, HeaderError, OpenRecord, Record};
+    use hrx_trace_format::open::{OPEN_SLOTS_MAX, OPEN_STRIDE_MAX};
+    use hrx_trace_format::{Checksum, HeaderError, OpenRecord, Record, Value};
     use proptest::prelude::*;
     use std::collections::HashSet;
     use std::fs::{self, File};
@@ -299,7 +328,8 @@ mod tests {
 
     #[test]
     fn a_file_and_its_bytes_read_the_same() {
-        let image = sample();
+        let mut image = sample();
+        image.killed();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.hrxt");
         fs::write(&path, &image.bytes).unwrap();
@@ -331,7 +361,7 @@ mod tests {
         assert_eq!(trace.ending(), Ending::Live);
         writer.unlock().unwrap();
         trace.refresh();
-        assert_eq!(trace.ending(), Ending::WriterDied);
+        assert_eq!(trace.ending(), Ending::CannotTell);
         assert_eq!(read(&trace).0, image.read().0);
     }
 
@@ -420,7 +450,7 @@ mod tests {
                     for label_id in 1..=2 {
                         let label = trace.label(label_id);
                         assert!(
-                            label == image.trace().label(label_id) || label == Label::Unreadable
+                            label == image.trace().label(label_id) || label == Name::Unreadable
                         );
                     }
                 }
@@ -429,6 +459,117 @@ mod tests {
         }
         // The identity's bits, and no others.
         assert_eq!(rejected, 1024 * 8);
+    }
+
+    /// Events and running regions of every kind, with arguments and amendments, in the ring and in lines. Nothing has been overwritten.
+    fn sample_of_every_kind() -> Image {
+        let mut image = Image::with_lines(16, 2);
+        let text = hrx_trace_format::ArgumentValue::Text(
+            b"a text of more than one part, which takes three records",
+        );
+        let mut completed = image.begin(1, 0, 400);
+        image.argument(&mut completed, 1, text);
+        image.mark(0, 450, &[2, 3]);
+        let mut running = image.begin(0, 0, 500);
+        image.argument(&mut running, 1, text);
+        image.relabel(&completed, 1);
+        image.argument(&mut running, 2, hrx_trace_format::ArgumentValue::Bool(true));
+        image.end(&completed, 600);
+        image.relabel(&running, 1);
+        image.argument(&mut running, 3, hrx_trace_format::ArgumentValue::F64(0.5));
+        image.record(1, Value::at(700, 1.5));
+        image.mark(1, 800, &[4]);
+        image
+    }
+
+    /// Whether `found` are some of the arguments `written`, or the beginnings of texts that are said to be incomplete.
+    fn are_of(found: &[Argument], written: &[Argument]) -> bool {
+        found.iter().all(|argument| {
+            written
+                .iter()
+                .any(|whole| match (&argument.value, &whole.value) {
+                    (ArgumentValue::Text(part), ArgumentValue::Text(text))
+                        if argument.incomplete =>
+                    {
+                        argument.key == whole.key && text.starts_with(part)
+                    }
+                    _ => argument == whole,
+                })
+        })
+    }
+
+    fn without_arguments(event: &Event) -> Event {
+        Event {
+            arguments: Vec::new(),
+            arguments_lost: 0,
+            ..event.clone()
+        }
+    }
+
+    /// Of each flipped bit: what is shown was written, whatever is not shown is counted, and a running region loses nothing that has a copy.
+    #[test]
+    fn every_single_bit_flip_among_arguments_and_lines() {
+        let image = sample_of_every_kind();
+        let (all, whole) = image.read();
+        let open = &whole.open_regions[0];
+        assert_eq!(
+            (all.len(), open.arguments.len(), whole.account.joined),
+            (4, 3, 11)
+        );
+        let from = image.identity.control_offset as usize;
+        let mut bytes = image.bytes.clone();
+        for bit in from * 8..bytes.len() * 8 {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let (events, report) = read(&Trace::from_bytes(bytes.clone()).unwrap());
+            for event in &events {
+                let key = (event.ring, event.sequence);
+                let written = all.iter().find(|other| (other.ring, other.sequence) == key);
+                let written = written.unwrap_or_else(|| panic!("bit {bit}: {event:?}"));
+                assert_eq!(
+                    without_arguments(event),
+                    without_arguments(written),
+                    "bit {bit}"
+                );
+                assert!(
+                    are_of(&event.arguments, &written.arguments),
+                    "bit {bit}: {event:?}"
+                );
+            }
+            if events != all {
+                assert_ne!(report.account, whole.account, "bit {bit}");
+            }
+            match report.open_regions.as_slice() {
+                [] => assert_eq!(report.open_torn, 1, "bit {bit}"),
+                // Slot 0, or slot 1 whose region's record is lost: a freed slot shows nothing.
+                regions => assert_eq!(regions, std::slice::from_ref(open), "bit {bit}"),
+            }
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+
+    #[test]
+    fn cut_at_every_length_among_arguments_and_lines() {
+        let image = sample_of_every_kind();
+        let (all, _) = image.read();
+        for length in 2048..image.bytes.len() {
+            let (events, report) = read(&Trace::from_bytes(&image.bytes[..length]).unwrap());
+            let is_whole =
+                |event: &&Event| image.offset_of(event.ring, event.sequence) + 64 <= length as u64;
+            let whole_ones = all.iter().filter(is_whole).map(without_arguments);
+            assert!(
+                events.iter().map(without_arguments).eq(whole_ones),
+                "{length}"
+            );
+            // Records lie in the order of their tickets, so an event that is there has all its arguments.
+            for event in &events {
+                assert_eq!(
+                    (event.arguments_lost, event.arguments.is_empty()),
+                    (0, event.kind == Kind::Value)
+                );
+            }
+            // The open table lies before the shortest cut.
+            assert_eq!(report.open_regions, image.read().1.open_regions, "{length}");
+        }
     }
 
     /// A layout that passes the checks. Any bytes may follow it: no panic, no endless loop, no event without a checksum, an account that balances.
@@ -443,7 +584,7 @@ mod tests {
             any::<u64>(),
             (0u64..200).prop_map(|lines| lines * 64),
         ];
-        (small, prop::collection::vec((0usize..12, edges), 0..3)).prop_map(
+        (small, prop::collection::vec((0usize..13, edges), 0..3)).prop_map(
             |(mut identity, changes)| {
                 for (field, value) in changes {
                     match field {
@@ -452,12 +593,13 @@ mod tests {
                         2 => identity.control_offset = value,
                         3 => identity.control_stride = value,
                         4 => identity.open_offset = value,
-                        5 => identity.label_offset = value,
-                        6 => identity.label_bytes = value,
+                        5 => identity.name_offset = value,
+                        6 => identity.name_bytes = value,
                         7 => identity.ring_offset = value,
                         8 => identity.ring_stride = value,
                         9 => identity.capacity = value,
                         10 => identity.ring_count = value as u32,
+                        11 => identity.open_stride = value,
                         _ => identity.open_slots = value as u32,
                     }
                 }
@@ -498,16 +640,24 @@ mod tests {
         fn any_records_are_survived(
             records in prop::collection::vec((0u32..2, any::<[u8; 64]>(), 1u64..20), 0..12),
             opens in prop::collection::vec((0u32..2, any::<[u8; 64]>()), 0..3),
+            lines in prop::collection::vec((2u32..16, any::<[u8; 64]>()), 0..3),
             counters in prop::array::uniform2(prop_oneof![0u64..20, any::<u64>()]),
         ) {
-            let mut image = Image::new(5, 2);
+            let mut image = Image::with_lines(5, 2);
             for (ring, bytes, sequence) in records {
                 let record = Record::from_bytes(bytes);
                 let sequence = if record.kind.is_multiple_of(4) { record.sequence.max(1) } else { sequence };
-                image.put_record(ring, Record { sequence, kind: record.kind % 3 / 2, ..record });
+                let [start_ns, open_slot] = [record.start_ns % 2, u64::from(record.open_slot) % 5];
+                // In its upper byte `status` has the type of an argument.
+                let status = record.status % (7 << 24);
+                image.put_record(ring, Record { sequence, kind: record.kind % 7, start_ns, open_slot: open_slot as u16, status, ..record });
             }
             for (slot, bytes) in opens {
-                image.open(slot, OpenRecord { ring: 0, ..OpenRecord::from_bytes(bytes) });
+                let open = OpenRecord { ring: 0, ..OpenRecord::from_bytes(bytes) };
+                image.open(slot, OpenRecord { start_ns: open.start_ns % 2, claimed_at_begin: open.claimed_at_begin % 8, ..open });
+            }
+            for (number, bytes) in lines {
+                image.line(number % 2, number / 2, 0, number.into(), Record::from_bytes(bytes));
             }
             for (ring, counter) in (0..).zip(counters) {
                 image.set_claimed(ring, counter);
@@ -520,10 +670,21 @@ mod tests {
     fn a_forged_capacity_costs_no_time_and_no_memory() {
         let mut identity = hrx_trace_format::Geometry::new(1 << 46)
             .ring_count(RING_COUNT_MAX)
-            .label_bytes(16 << 20)
+            .name_bytes(16 << 20)
             .layout()
             .unwrap();
         identity.salt = 1;
+        // As many and as large open slots as there can be, of which the file has none.
+        identity.open_slots = OPEN_SLOTS_MAX;
+        identity.open_stride = OPEN_STRIDE_MAX;
+        let slots_bytes = u64::from(OPEN_SLOTS_MAX) * OPEN_STRIDE_MAX;
+        for offset in [
+            &mut identity.name_offset,
+            &mut identity.ring_offset,
+            &mut identity.file_bytes,
+        ] {
+            *offset += slots_bytes;
+        }
         let identity = identity.sealed(&Checksum::new());
         let mut bytes = bytemuck::bytes_of(&identity).to_vec();
         bytes.resize(identity.open_offset as usize, 0);

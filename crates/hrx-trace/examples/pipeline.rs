@@ -218,11 +218,10 @@ fn upload<'files>(
 ) {
     let mut staging = Vec::with_capacity(BUFFER_BYTES);
     for mut item in items {
-        let mut region = tracing.begin(lane::UPLOAD, tracing.read, item.number);
+        let region = tracing.begin(lane::UPLOAD, tracing.read, item.number);
         match read_file(item.path, &mut staging) {
             Ok(()) => {
-                region.set_copied_bytes(staging.len() as u64);
-                region.finish();
+                region.finish_with(|event| event.copied_bytes(staging.len() as u64));
             }
             Err(error) => {
                 region.fail(status(&error));
@@ -231,10 +230,9 @@ fn upload<'files>(
         }
         item.buffer.clear();
         if item.outcome.is_ok() {
-            let mut region = tracing.begin(lane::UPLOAD, tracing.copy, item.number);
+            let region = tracing.begin(lane::UPLOAD, tracing.copy, item.number);
             item.buffer.extend_from_slice(&staging);
-            region.set_copied_bytes(item.buffer.len() as u64);
-            region.finish();
+            region.finish_with(|event| event.copied_bytes(item.buffer.len() as u64));
         }
         if to_compute.send(item).is_err() {
             return;
@@ -318,7 +316,7 @@ fn download(
     let mut summary = Summary::default();
     for item in items {
         let line = item.line();
-        let mut region = tracing.begin(lane::DOWNLOAD, tracing.write, item.number);
+        let region = tracing.begin(lane::DOWNLOAD, tracing.write, item.number);
         if kill_after == Some(summary.done) {
             eprintln!(
                 "pipeline: {} items done; killed by SIGKILL inside item {}",
@@ -331,8 +329,7 @@ fn download(
             region.fail(status(&error));
             return Err(error).context("cannot write the results");
         }
-        region.set_copied_bytes(line.len() as u64);
-        region.finish();
+        region.finish_with(|event| event.copied_bytes(line.len() as u64));
         summary.add(&item);
         // The host is gone when no item is left to submit.
         let _ = to_free.send(item.buffer);

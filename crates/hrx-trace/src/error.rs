@@ -17,15 +17,17 @@ pub enum Error {
     Busy(&'static str),
     /// A size is out of the format's range.
     #[error(
-        "size of the trace: found {rings} as the number of rings, {capacity} as the events in each, {label_bytes} as the bytes for labels; expected 1 to 1024 rings, up to 2^46 events, up to 16 MiB for labels"
+        "size of the trace: found {rings} as the number of rings, {capacity} as the events in each, {open_regions} as the regions shown while they run, {name_bytes} as the bytes for names; expected 1 to 1024 rings, up to 2^46 events, up to 65534 regions, up to 16 MiB for names"
     )]
     TooLarge {
         /// Events in each ring.
         capacity: u64,
         /// Number of rings.
         rings: u32,
-        /// Bytes of the label table.
-        label_bytes: u64,
+        /// Slots of the open table.
+        open_regions: u32,
+        /// Bytes of the name table.
+        name_bytes: u64,
     },
     /// What the program says about itself does not fit the header.
     #[error("trace attribute {key:?}: {reason}")]

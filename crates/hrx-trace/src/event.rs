@@ -1,7 +1,10 @@
-//! What a caller says about a region.
+//! What a caller says about an event: a region, a mark or a value.
+
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use hrx_trace_format::Record;
-use hrx_trace_format::record::{FLAG_FAILED, FLAG_SATURATED};
+use hrx_trace_format::name::LANE_NAMED_FIRST;
+use hrx_trace_format::record::{FLAG_CANCELLED, FLAG_FAILED, FLAG_SATURATED};
 
 /// The lanes that viewers name. Any other number is a lane of its own.
 pub mod lane {
@@ -26,7 +29,16 @@ impl Label {
     pub const NONE: Self = Self(0);
 }
 
-/// What a caller says about a region. Every value but the lane is 0, none or false by default.
+/// An interned name of arguments, such as "shape" or "bytes": see [`crate::Region::argument`]. It means something only to the recorder that returned it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Key(pub(crate) u32);
+
+impl Key {
+    /// No name: the argument has a value alone.
+    pub const NONE: Self = Self(0);
+}
+
+/// What a caller says about a region or a mark. Every value but the lane is 0, none or false by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Event {
     lane: usize,
@@ -34,11 +46,14 @@ pub struct Event {
     correlation_id: u64,
     copied_bytes: u64,
     status: u32,
-    failed: bool,
+    /// [`FLAG_FAILED`], [`FLAG_CANCELLED`].
+    flags: u8,
 }
 
 impl Event {
-    /// A region on `lane`: see [`lane`]. A lane above `u32::MAX` saturates, and the event is marked as saturated.
+    /// A region on `lane`: one of those in [`lane`], one that [`Recorder::lane`](crate::Recorder::lane) gave out, or any other number below 2^31.
+    ///
+    /// The numbers from 2^31 up belong to lanes with names. One that the recorder has not given out is recorded as 2^31 - 1, and the event is marked as saturated.
     #[inline]
     #[must_use]
     pub const fn new(lane: usize) -> Self {
@@ -48,11 +63,11 @@ impl Event {
             correlation_id: 0,
             copied_bytes: 0,
             status: 0,
-            failed: false,
+            flags: 0,
         }
     }
 
-    /// The region's name.
+    /// Its name.
     #[inline]
     #[must_use]
     pub const fn label(self, label: Label) -> Self {
@@ -69,7 +84,7 @@ impl Event {
         }
     }
 
-    /// How many bytes it copies.
+    /// How many bytes it copies. A mark has none.
     #[inline]
     #[must_use]
     pub const fn copied_bytes(self, copied_bytes: u64) -> Self {
@@ -79,26 +94,44 @@ impl Event {
         }
     }
 
-    /// The caller's error code; 0: none.
+    /// The caller's error code; 0: none. A mark has none.
     #[inline]
     #[must_use]
     pub const fn status(self, status: u32) -> Self {
         Self { status, ..self }
     }
 
-    /// Whether it failed.
+    /// Whether it failed. A mark does not.
     #[inline]
     #[must_use]
     pub const fn failed(self, failed: bool) -> Self {
-        Self { failed, ..self }
+        self.flag(FLAG_FAILED, failed)
     }
 
-    /// A record with what the caller said. Times, thread, ticket and checksum are still zero.
+    /// Whether it was cancelled, which is no failure. A mark is not.
+    #[inline]
+    #[must_use]
+    pub const fn cancelled(self, cancelled: bool) -> Self {
+        self.flag(FLAG_CANCELLED, cancelled)
+    }
+
+    #[inline]
+    const fn flag(self, flag: u8, set: bool) -> Self {
+        let flags = if set {
+            self.flags | flag
+        } else {
+            self.flags & !flag
+        };
+        Self { flags, ..self }
+    }
+
+    /// A record with what the caller said, for a recorder that has given out this many lanes by name. Times, thread, ticket and checksum are still zero.
     #[inline(always)]
-    pub(crate) fn to_record(self) -> Record {
-        let (lane, lane_flag) = match u32::try_from(self.lane) {
-            Ok(lane) => (lane, 0),
-            Err(_) => (u32::MAX, FLAG_SATURATED),
+    pub(crate) fn to_record(self, lanes_named: &AtomicU32) -> Record {
+        let (lane, lane_flag) = if self.lane < LANE_NAMED_FIRST as usize {
+            (self.lane as u32, 0)
+        } else {
+            named_lane(self.lane, lanes_named)
         };
         Record {
             lane,
@@ -106,8 +139,19 @@ impl Event {
             correlation_id: self.correlation_id,
             copied_bytes: self.copied_bytes,
             status: self.status,
-            flags: lane_flag | if self.failed { FLAG_FAILED } else { 0 },
+            flags: self.flags | lane_flag,
             ..bytemuck::Zeroable::zeroed()
         }
+    }
+}
+
+/// `lane`, which is [`LANE_NAMED_FIRST`] or above, and the flag to set. Relaxed: a thread that has the number saw it counted.
+#[inline(never)]
+fn named_lane(lane: usize, lanes_named: &AtomicU32) -> (u32, u8) {
+    let number = lane - LANE_NAMED_FIRST as usize;
+    if number < lanes_named.load(Ordering::Relaxed) as usize {
+        (lane as u32, 0)
+    } else {
+        (LANE_NAMED_FIRST - 1, FLAG_SATURATED)
     }
 }

@@ -12,10 +12,9 @@
 //! let recorder = Recorder::create(&path, 100_000)?; // keeps the last 100,000 events, 64 bytes each
 //! let gemm = recorder.label("gemm");
 //!
-//! let mut region = recorder.begin(Event::new(lane::COMPUTE).label(gemm).correlation_id(7));
+//! let region = recorder.begin(Event::new(lane::COMPUTE).label(gemm).correlation_id(7));
 //! // ... submit, and wait ...
-//! region.set_copied_bytes(4096);
-//! region.finish();
+//! region.finish_with(|event| event.copied_bytes(4096));
 //!
 //! recorder.finish(); // says that this end was a clean one; needed for nothing else
 //! # let report = hrx_trace_reader::Trace::open(&path)?.report();
@@ -30,8 +29,8 @@
 //!
 //! | call | what it may do |
 //! |---|---|
-//! | [`Recorder::record`], [`Recorder::now`], [`Recorder::record_between`], [`Recorder::begin`], [`Region::finish`] | no lock, no allocation, no system call (except gettid on a thread's first), no panic, no failure |
-//! | [`Recorder::label`] | a lock, an allocation: intern once |
+//! | [`Recorder::record`], [`Recorder::now`], [`Recorder::record_between`], [`Recorder::begin`], every call on a [`Region`], [`Recorder::mark`], [`Recorder::value`] | no lock, no allocation, no system call (except gettid and prctl on a thread's first, for its id and its name), no panic, no failure |
+//! | [`Recorder::label`], [`Recorder::lane`], [`Recorder::key`] | a lock, an allocation: name once |
 //! | [`Recorder::create`], [`Recorder::sync`] | system calls, errors |
 //!
 //! What can still hurt the host: another process that truncates the file (a store then raises SIGBUS; the file is created 0600, so only the
@@ -57,16 +56,32 @@ mod running;
 
 mod creation;
 mod options;
+
+mod mark;
+
+mod amendments;
+mod arguments;
+
 mod writer;
 
 mod region;
 
 mod recorder;
 
+mod exit;
+mod heartbeat;
+
+mod life;
+
 mod areas;
 mod memory;
+
+mod thread;
+mod vacancy;
+
 mod slot;
 
+mod ffi;
 mod primitive;
 mod site;
 
@@ -76,7 +91,7 @@ mod error;
 mod event;
 mod moment;
 mod nanoseconds;
-mod thread;
+mod value;
 
 /// The in-memory tracer's own types, as [`Tracer::finish`] returns them.
 #[cfg(feature = "tracer")]
@@ -87,11 +102,12 @@ pub use self::tracer::Tracer;
 pub use self::{
     creation::{expand_path, program_name, remove_oldest},
     error::{Error, Result},
-    event::{Event, Label, lane},
+    event::{Event, Key, Label, lane},
     moment::Moment,
     options::Options,
     recorder::Recorder,
     region::{Destination, Region},
+    value::Value,
     writer::Writer,
 };
 

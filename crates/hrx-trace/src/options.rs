@@ -1,5 +1,7 @@
 //! What can be chosen about a capture. `creation` does what is chosen.
 
+use std::time::Duration;
+
 use hrx_trace_format::{Geometry, Identity};
 
 use crate::error::{Error, Result};
@@ -12,6 +14,9 @@ pub struct Options {
     pub(crate) writers: u32,
     pub(crate) populate: bool,
     pub(crate) keep: Option<usize>,
+    /// Zero: none.
+    pub(crate) heartbeat: Duration,
+    pub(crate) finish_at_exit: bool,
     /// Why the capture is not in the folder that it was to be in.
     pub(crate) fallback: Option<String>,
     attributes: Vec<(String, String)>,
@@ -27,6 +32,8 @@ impl Options {
             writers: 0,
             populate: true,
             keep: None,
+            heartbeat: Duration::ZERO,
+            finish_at_exit: false,
             fallback: None,
             attributes: Vec::new(),
         }
@@ -50,10 +57,21 @@ impl Options {
         self
     }
 
-    /// Room for labels, in bytes: a name of up to 52 bytes takes 64, longer ones take more. 64 KiB by default.
+    /// How many regions the file can show at a time while they run, 512 bytes each: 0 to 65,534. 1,024 by default.
+    ///
+    /// One that begins while all are taken is hidden until it completes: it is recorded then, and counted. With 0, every region is.
     #[must_use]
-    pub fn label_bytes(mut self, label_bytes: u64) -> Self {
-        self.geometry = self.geometry.label_bytes(label_bytes);
+    pub fn open_regions(mut self, open_regions: u32) -> Self {
+        self.geometry = self.geometry.open_slots(open_regions);
+        self
+    }
+
+    /// Room for names, in bytes: a name of up to 36 bytes takes 64, longer ones take more. 1 MiB by default, at most 16 MiB; with 0, there are no names.
+    ///
+    /// Names of threads take at most a quarter of it.
+    #[must_use]
+    pub fn name_bytes(mut self, name_bytes: u64) -> Self {
+        self.geometry = self.geometry.name_bytes(name_bytes);
         self
     }
 
@@ -75,7 +93,32 @@ impl Options {
         self
     }
 
-    /// Something the program says about itself: rank, attempt, version … All attributes together take up to 704 bytes.
+    /// A thread that says every `period` that the process lives, as [`Recorder::alive`](crate::Recorder::alive) does: the file then tells when the process died to
+    /// that precision, also if it hung before and recorded nothing. Zero, the default: no such thread. A period counts as at least 1 ms and at most a minute.
+    ///
+    /// A beat costs two system calls and a store, 2 µs. The thread blocks all signals, ends with the capture and is not in a forked child. It does not delay the
+    /// process's exit. Where the main thread has left by `pthread_exit` and all other threads have ended, it ends at its next beat, and the process with it; where
+    /// /proc does not tell of threads after the program has changed its root, it ends as well. If it cannot be started, the capture begins without it, and
+    /// [`Recorder::has_heartbeat`](crate::Recorder::has_heartbeat) says so.
+    #[must_use]
+    pub fn heartbeat(mut self, period: Duration) -> Self {
+        self.heartbeat = period;
+        self
+    }
+
+    /// Whether the file says so when the process exits without having finished the capture: by `exit`, a return from `main`, or `quick_exit`. A reader then shows
+    /// that it was left by exit, and does not take it for a death. False by default; a `Tracer` has it.
+    ///
+    /// It is not a finish: exit handlers and destructors that run later may still record, and what they record is kept. `_exit`, `abort` and signals run no
+    /// handlers; in a forked child the handler does nothing. It calls atexit(3) and at_quick_exit(3) once in a process: a library with this crate in it must
+    /// not be unloaded (link it with `-z nodelete`).
+    #[must_use]
+    pub fn finish_at_exit(mut self, say_so: bool) -> Self {
+        self.finish_at_exit = say_so;
+        self
+    }
+
+    /// Something the program says about itself: rank, attempt, version … All attributes together take up to 656 bytes.
     #[must_use]
     pub fn attribute(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.attributes.push((key.into(), value.into()));
@@ -96,7 +139,8 @@ impl Options {
         let mut identity = geometry.layout().ok_or(Error::TooLarge {
             capacity: geometry.capacity,
             rings: geometry.ring_count,
-            label_bytes: geometry.label_bytes,
+            open_regions: geometry.open_slots,
+            name_bytes: geometry.name_bytes,
         })?;
         let attributes = self.encode_attributes(identity.attributes.len())?;
         identity.attributes_bytes = attributes.len() as u32;
@@ -122,7 +166,7 @@ impl Options {
             text.push_str(&format!("{key}={value}\n"));
             if text.len() > bytes_max {
                 return Err(wrong(
-                    "no room: all attributes together take up to 704 bytes",
+                    "no room: all attributes together take up to 656 bytes",
                 ));
             }
         }

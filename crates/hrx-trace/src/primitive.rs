@@ -1,8 +1,8 @@
-//! The atomics that `slot.rs` and `running.rs` are built on. `tests/loom.rs` puts loom's in their place.
+//! The atomics that `slot.rs`, `vacancy.rs` and `running.rs` are built on. `tests/loom.rs` puts loom's in their place.
 
 #[cfg(feature = "tracer")]
 pub use arc_swap::ArcSwapOption;
-pub use std::sync::atomic::{AtomicU64, Ordering, fence};
+pub use std::sync::atomic::{AtomicU8, AtomicU64, Ordering, fence};
 
 use crate::site::Site;
 

@@ -8,22 +8,27 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
+use hrx_trace_format::name::{LANE_NAMED_FIRST, NAME_KEY, NAME_LABEL};
 use hrx_trace_format::open::{KIND_OPEN, sequence_of};
-use hrx_trace_format::record::FLAG_SATURATED;
+use hrx_trace_format::record::{FLAG_SATURATED, OPEN_SLOT_NONE};
 use hrx_trace_format::{Checksum, OpenRecord, Record};
 
-use crate::areas::{Counter, CountersLine, Labels, OpenTable, Ring};
+use crate::areas::{Counter, CounterLines, Group, Names, OpenTable, Refused, Ring};
 use crate::error::{Error, Result};
-use crate::event::{Event, Label};
+use crate::event::{Event, Key, Label};
+use crate::exit::LeftByExit;
 use crate::folder::Folder;
-use crate::memory::Gate;
+use crate::life::Life;
+use crate::memory::{self, Gate};
 use crate::moment::Moment;
 use crate::nanoseconds::nanoseconds;
 use crate::slot;
 use crate::thread::{self, Thread};
+use crate::vacancy::Hints;
 
 /// Records regions into a file that survives the crash of this process. Usable from any thread by shared reference.
 ///
@@ -41,8 +46,8 @@ pub struct Recorder {
     pub(crate) epoch: Instant,
     /// The same moment, in nanoseconds of CLOCK_MONOTONIC.
     pub(crate) epoch_ns: u64,
-    /// The process that created it.
-    pub(crate) process: u32,
+    /// The capture's number in this process, by which a thread knows whether it has been introduced.
+    pub(crate) capture: u32,
     /// How many rings threads share: the first ones. Those of writers come after them.
     pub(crate) shared_rings: u32,
     pub(crate) checksum: Checksum,
@@ -50,13 +55,41 @@ pub struct Recorder {
     /// For each ring of a writer, whether a writer has it: [`slot::SEQUENCE_NONE`] if none has.
     pub(crate) own_rings: Box<[[AtomicU64; 1]]>,
     pub(crate) open_table: OpenTable,
-    pub(crate) counters: CountersLine,
-    pub(crate) labels: Labels,
+    pub(crate) counters: CounterLines,
+    pub(crate) names: Names,
+    /// The process that created it.
+    pub(crate) process: u32,
     pub(crate) path: PathBuf,
     /// Holds the lock that tells readers that the writer lives.
     pub(crate) file: File,
     pub(crate) folder: Folder,
     pub(crate) fallback: Option<String>,
+    pub(crate) life: Arc<Life>,
+    pub(crate) has_heartbeat: bool,
+    /// As long as it is there, an exit is said in the header.
+    pub(crate) _left_by_exit: Option<LeftByExit>,
+}
+
+/// Where a region is shown while it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Tenancy {
+    /// 1 + its slot in the open table. [`OPEN_SLOT_NONE`]: the table was full. 0: the region is not of this capture, and nothing of it is recorded.
+    pub open_slot: u16,
+    /// [`OpenRecord::owner`], by which its arguments and amendments are told from those of the slot's other tenants.
+    pub owner: u32,
+}
+
+impl Tenancy {
+    /// A region that is not of this capture: it is over, or began after the region.
+    pub const NONE: Self = Self {
+        open_slot: 0,
+        owner: 0,
+    };
+    /// A region that found the table full.
+    const HIDDEN: Self = Self {
+        open_slot: OPEN_SLOT_NONE,
+        owner: 0,
+    };
 }
 
 impl Recorder {
@@ -66,10 +99,10 @@ impl Recorder {
     /// Times that do not fit 64 bits of nanoseconds (584 years) saturate, and the event is marked as saturated.
     #[inline]
     pub fn record(&self, start: Instant, elapsed: Duration, event: Event) {
-        let thread = thread::current(self.process);
+        let thread = self.introduced(|| self.end_ns(start, elapsed));
         if let Some(record) = self.measured(start, elapsed, event, thread.id) {
             let ring = self.ring(self.shared_ring_of(thread));
-            ring.write_to(&self.checksum, record);
+            ring.write_to(&self.checksum, bytemuck::cast(record));
         }
     }
 
@@ -99,10 +132,10 @@ impl Recorder {
     /// ```
     #[inline]
     pub fn record_between(&self, start: Moment, end: Moment, event: Event) {
-        let thread = thread::current(self.process);
+        let thread = self.introduced(|| self.since_epoch_ns(end));
         if let Some(record) = self.between(start, end, event, thread.id) {
             let ring = self.ring(self.shared_ring_of(thread));
-            ring.write_to(&self.checksum, record);
+            ring.write_to(&self.checksum, bytemuck::cast(record));
         }
     }
 
@@ -126,7 +159,7 @@ impl Recorder {
             start_ns,
             duration_ns: end.monotonic_ns().saturating_sub(start.monotonic_ns()),
             thread_id,
-            ..event.to_record()
+            ..self.describe(event)
         })
     }
 
@@ -148,7 +181,7 @@ impl Recorder {
         };
         let (start_ns, start_flag) = nanoseconds(since_epoch);
         let (duration_ns, duration_flag) = nanoseconds(elapsed);
-        let described = event.to_record();
+        let described = self.describe(event);
         Some(Record {
             start_ns,
             duration_ns,
@@ -158,22 +191,35 @@ impl Recorder {
         })
     }
 
-    /// Puts a region into the open table. Returns 1 + its slot, or 0 if it is not there because the table is full or the capture is over.
+    /// A record with what the caller said. Times, thread, ticket and checksum are still zero.
     #[inline(always)]
-    pub(crate) fn open(&self, start_ns: u64, ring: usize, thread: Thread, event: &Event) -> u8 {
+    pub(crate) fn describe(&self, event: Event) -> Record {
+        event.to_record(self.names.lanes_named())
+    }
+
+    /// Puts a region into the open table, if there is room.
+    #[inline(always)]
+    pub(crate) fn open(
+        &self,
+        start_ns: u64,
+        ring: usize,
+        thread: Thread,
+        described: &Record,
+        hints: &impl Hints,
+    ) -> Tenancy {
         if !self.gate.is_open() {
-            return 0;
+            return Tenancy::NONE;
         }
-        let Some(taken) = self.open_table.take(thread.ordinal) else {
-            self.counters.count(Counter::OpenRefused);
-            return 0;
+        let Some(taken) = self.open_table.take(hints, thread.ordinal) else {
+            self.counters.hide();
+            return Tenancy::HIDDEN;
         };
-        let described = event.to_record();
+        // Read after the slot was taken: the proof in `hrx_trace_format::open` needs this order.
+        let claimed_at_begin = self.ring(ring).claimed();
         let open = OpenRecord {
-            sequence: sequence_of(start_ns),
+            sequence: sequence_of(claimed_at_begin, ring as u32),
             start_ns,
-            // Read after the slot was taken: the proof in `hrx_trace_format::open` needs this order.
-            claimed_at_begin: self.ring(ring).claimed(),
+            claimed_at_begin,
             copied_bytes: described.copied_bytes,
             correlation_id: described.correlation_id,
             lane: described.lane,
@@ -185,20 +231,148 @@ impl Recorder {
             kind: KIND_OPEN,
             crc32: 0,
         };
-        taken.fill(&self.checksum, open)
+        let owner = open.owner();
+        let open_slot = taken.fill(&self.checksum, open);
+        Tenancy { open_slot, owner }
     }
 
-    /// Interns `name`; the same name gives the same label. If the label table is full, the label is [`Label::NONE`] and the refusal is counted.
-    ///
-    /// Takes a lock and may allocate: intern once, outside the hot path.
-    pub fn label(&self, name: &str) -> Label {
-        if !self.gate.is_open() {
-            return Label::NONE;
+    /// Takes a region that has been recorded out of the open table, or out of the count of those that are hidden. `open_slot` is what [`Recorder::open`] returned.
+    #[inline(always)]
+    pub(crate) fn close(&self, open_slot: u16, hints: &impl Hints) {
+        // One comparison for all that holds no slot.
+        if self.open_table.clear(hints, open_slot).is_none() && open_slot == OPEN_SLOT_NONE {
+            self.counters.unhide();
         }
-        self.labels.intern(name, &self.checksum).unwrap_or_else(|| {
-            self.counters.count(Counter::LabelsRefused);
-            Label::NONE
+    }
+
+    /// The calling thread, as this capture knows it. `since_ns` gives the end of the event that it is about to record: if that is its first, it is named.
+    #[inline(always)]
+    pub(crate) fn introduced(&self, since_ns: impl FnOnce() -> u64) -> Thread {
+        match thread::known_to(self.capture) {
+            Some(thread) => thread,
+            None => self.introduce(since_ns()),
+        }
+    }
+
+    #[cold]
+    fn introduce(&self, since_ns: u64) -> Thread {
+        let thread = thread::introduce(self.capture, self.process);
+        if self.gate.is_open() && self.names.is_new_thread(thread.ordinal) {
+            // A name cannot be expected to hold later than now, whatever end the caller gave its event.
+            let since_ns = since_ns.min(self.now_ns());
+            memory::with_thread_name(|name| {
+                if !name.is_empty() {
+                    self.write_thread_name(thread, since_ns, name);
+                }
+            });
+        }
+        thread
+    }
+
+    fn write_thread_name(&self, thread: Thread, since_ns: u64, name: &str) {
+        let (names, checksum) = (&self.names, &self.checksum);
+        if let Err(refused) = names.name_thread(thread.id, since_ns, name, checksum) {
+            self.count_refused(refused);
+        }
+    }
+
+    /// When an event ended that began at `start` and took `elapsed`, in nanoseconds since the capture's start.
+    #[cold]
+    pub(crate) fn end_ns(&self, start: Instant, elapsed: Duration) -> u64 {
+        let since_epoch = start.saturating_duration_since(self.epoch);
+        nanoseconds(since_epoch.saturating_add(elapsed)).0
+    }
+
+    /// `moment` in nanoseconds since the capture's start; 0 if it is before that.
+    #[inline]
+    pub(crate) fn since_epoch_ns(&self, moment: Moment) -> u64 {
+        moment.monotonic_ns().saturating_sub(self.epoch_ns)
+    }
+
+    /// The label `text`, for [`Event::label`]: the same text gives the same label.
+    ///
+    /// If there is no room for it ([`Options::name_bytes`](crate::Options::name_bytes)), or it is longer than 16 KiB, it is [`Label::NONE`], and counted. The
+    /// empty text is a name.
+    ///
+    /// Takes a lock and may allocate, as all that names but [`Recorder::name_thread`] does: name once, outside the hot path.
+    pub fn label(&self, text: &str) -> Label {
+        Label(self.name_id(NAME_LABEL, None, text))
+    }
+
+    /// The label `text` of the group `group`, such as a domain or a category. The same text in another group, or in none, is another label.
+    ///
+    /// If the group's name is refused, which is counted too, the label is in no group for readers.
+    pub fn label_in(&self, group: &str, text: &str) -> Label {
+        Label(self.name_id(NAME_LABEL, Some(group), text))
+    }
+
+    /// The name `text` for arguments: as [`Recorder::label`].
+    pub fn key(&self, text: &str) -> Key {
+        Key(self.name_id(NAME_KEY, None, text))
+    }
+
+    /// A lane with the name `text`, for [`Event::new`]: the same text gives the same lane. Its number, from 2^31 up, is of this recorder only: no other
+    /// recorder records it.
+    ///
+    /// If the name is refused, as in [`Recorder::label`], it is still a lane of its own.
+    pub fn lane(&self, text: &str) -> usize {
+        self.named_lane(None, text)
+    }
+
+    /// A lane with the name `text` in the group `group`, such as a device. The same text in another group, or in none, is another lane.
+    pub fn lane_in(&self, group: &str, text: &str) -> usize {
+        self.named_lane(Some(group), text)
+    }
+
+    /// Names the calling thread `text`, from now on. Until then it has the name that the operating system knew at its first event in the capture.
+    ///
+    /// Threads' names take up to a quarter of the room for names. One that is refused, as in [`Recorder::label`], leaves the thread the name it had. Takes no lock,
+    /// and allocates only for a text of more than 36 bytes.
+    pub fn name_thread(&self, text: &str) {
+        if self.gate.is_open() {
+            let thread = thread::introduce(self.capture, self.process);
+            // It needs no name from the operating system any more.
+            self.names.is_new_thread(thread.ordinal);
+            self.write_thread_name(thread, self.now_ns(), text);
+        }
+    }
+
+    fn name_id(&self, kind: u8, group: Option<&str>, text: &str) -> u32 {
+        // First of all: in a forked child, the lock may be held by a thread that is not there.
+        if !self.gate.is_open() {
+            return 0;
+        }
+        let group = self.group(group);
+        self.counted(self.names.id(kind, group, text, &self.checksum))
+    }
+
+    fn named_lane(&self, group: Option<&str>, text: &str) -> usize {
+        if !self.gate.is_open() {
+            return LANE_NAMED_FIRST as usize;
+        }
+        let group = self.group(group);
+        self.counted(self.names.lane(group, text, &self.checksum)) as usize
+    }
+
+    fn group(&self, group: Option<&str>) -> Group {
+        group.map_or_else(Group::default, |text| {
+            self.counted(self.names.group(text, &self.checksum))
         })
+    }
+
+    /// What names gave, after the refusal was counted, if there was one.
+    fn counted<T>(&self, (given, refused): (T, Option<Refused>)) -> T {
+        if let Some(refused) = refused {
+            self.count_refused(refused);
+        }
+        given
+    }
+
+    fn count_refused(&self, refused: Refused) {
+        self.counters.count(match refused {
+            Refused::Full => Counter::NamesRefused,
+            Refused::TooLong => Counter::NamesTooLong,
+        });
     }
 
     /// Forces what was recorded so far to the disk, so that it survives the death of the kernel too. Takes as long as the disk does.
@@ -209,7 +383,7 @@ impl Recorder {
         if !self.gate.is_open() {
             return Ok(());
         }
-        self.cache_dropped();
+        self.life.cache_dropped();
         // The file's name is data of its folder.
         self.file
             .sync_data()
@@ -223,10 +397,23 @@ impl Recorder {
 
     /// Ends the capture cleanly. Whatever is recorded later, or by a thread that is inside `record` now, may or may not be in the file.
     pub fn finish(&self) {
-        if self.gate.close() {
-            self.cache_dropped();
-            self.counters.set_finished(self.now_ns());
-        }
+        self.life.finish();
+    }
+
+    /// Says in the file that the process lives at this moment. Call it from a loop that should turn: then the file tells the last time that it did, however the
+    /// process dies. Usable from any thread and in a signal handler; costs a clock read and a locked instruction, some 30 ns.
+    ///
+    /// [`Options::heartbeat`](crate::Options::heartbeat) does it at an interval, and tells only that the process lived, not that its loop turned.
+    #[inline]
+    pub fn alive(&self) {
+        self.life.alive();
+    }
+
+    /// Whether a thread says at an interval that the process lives: it was asked for by [`Options::heartbeat`](crate::Options::heartbeat) and could be started,
+    /// and the capture is not over.
+    #[must_use]
+    pub fn has_heartbeat(&self) -> bool {
+        self.has_heartbeat && self.gate.is_open()
     }
 
     /// How many events have been recorded in all rings, overwritten ones included.
@@ -291,12 +478,6 @@ impl Recorder {
     /// Lets another writer have `ring`.
     pub(crate) fn give_ring_back(&self, ring: usize) {
         slot::clear(&self.own_rings[ring - self.shared_rings as usize]);
-    }
-
-    /// Writes the number of overwritten events into the header, for simple tools.
-    fn cache_dropped(&self) {
-        self.counters
-            .set_dropped(self.rings().map(Ring::overwritten).sum());
     }
 }
 

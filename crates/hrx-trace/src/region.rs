@@ -1,22 +1,34 @@
 //! A region that is running: the file shows it from `begin` to `finish`.
 
 use std::mem::ManuallyDrop;
+use std::time::Instant;
 
-use hrx_trace_format::Record;
+use hrx_trace_format::record::{FLAG_ARGUMENTS, FLAG_SATURATED, OPEN_SLOT_NONE};
+use hrx_trace_format::{Record, line};
 
+use crate::areas::Counter;
 use crate::event::Event;
-use crate::recorder::Recorder;
-use crate::thread::{self, Thread};
+use crate::nanoseconds::nanoseconds;
+use crate::recorder::{Recorder, Tenancy};
+use crate::thread::{Thread, ThreadHints};
+use crate::vacancy::Hints;
 
-/// What a region is recorded by: a [`Recorder`] or a [`crate::Writer`]. No other type can implement it.
+/// What events are recorded by: a [`Recorder`] or a [`crate::Writer`]. No other type can implement it.
 pub trait Destination: Sealed {
     #[doc(hidden)]
     fn recorder(&self) -> &Recorder;
-    /// The calling thread's id.
+    /// The calling thread. `end_ns` gives the end of the event that it is about to record, or the beginning of one that begins.
     #[doc(hidden)]
-    fn thread_id(&self) -> u32;
+    fn thread(&self, end_ns: impl FnOnce() -> u64) -> Thread;
+    /// Where the calling thread looks for free open slots.
     #[doc(hidden)]
-    fn write(&self, ring: usize, record: Record);
+    fn hints(&self) -> &impl Hints;
+    /// The ring that `thread`, the calling one, records into.
+    #[doc(hidden)]
+    fn ring_of(&self, thread: Thread) -> usize;
+    /// Writes a record of any kind, but for its sequence and checksum. Returns its sequence.
+    #[doc(hidden)]
+    fn write(&self, ring: usize, record: [u64; 8]) -> u64;
 }
 
 /// In a private module, so that only this crate can implement [`Destination`].
@@ -25,11 +37,17 @@ pub trait Sealed {}
 impl Recorder {
     /// Begins a region: from now on until it is finished, the file shows that it is running.
     ///
-    /// If 64 regions are already open, this one is not shown while it runs, which is counted. It is still recorded when it completes.
+    /// If as many regions run already as the file can show ([`Options::open_regions`](crate::Options::open_regions)), this one is hidden while it runs, which is
+    /// counted: how many are hidden now, and how many ever were. It is still recorded when it completes.
     #[inline(always)]
     pub fn begin(&self, event: Event) -> Region<'_> {
-        let thread = thread::current(self.process);
-        Region::begin(self, self.shared_ring_of(thread), thread, event)
+        Region::begin(self, event)
+    }
+
+    /// As [`Recorder::begin`], of a region that began at `start`. One that began before the capture is not recorded, and counted as rejected.
+    #[inline]
+    pub fn begin_at(&self, start: Instant, event: Event) -> Region<'_> {
+        Region::begin_at(self, start, event)
     }
 }
 
@@ -41,86 +59,210 @@ impl Destination for Recorder {
         self
     }
 
-    #[inline]
-    fn thread_id(&self) -> u32 {
-        thread::current(self.process).id
+    #[inline(always)]
+    fn thread(&self, end_ns: impl FnOnce() -> u64) -> Thread {
+        self.introduced(end_ns)
     }
 
     #[inline(always)]
-    fn write(&self, ring: usize, record: Record) {
-        self.ring(ring).write_to(&self.checksum, record);
+    fn hints(&self) -> &impl Hints {
+        &ThreadHints
+    }
+
+    #[inline]
+    fn ring_of(&self, thread: Thread) -> usize {
+        self.shared_ring_of(thread)
+    }
+
+    #[inline(always)]
+    fn write(&self, ring: usize, record: [u64; 8]) -> u64 {
+        self.ring(ring).write_to(&self.checksum, record)
     }
 }
 
-/// A region that is running. Finish it: if it is dropped unfinished (a panic unwinding, an early return), it is recorded as failed.
+/// A region that is running. Finish it: if it is dropped unfinished (a panic unwinding, an early return), it is recorded as failed, with the status it had.
+///
+/// What changes while it runs is in the file at once: [`Region::argument`], [`Region::set_label`] and the calls beside it. Each takes a record of the ring.
+/// What is known only at the end costs nothing more: [`Region::finish_with`].
 #[must_use = "a region that is dropped at once is recorded as failed"]
 #[derive(Debug)]
 pub struct Region<'a, To: Destination = Recorder> {
-    to: &'a To,
-    event: Event,
+    pub(crate) to: &'a To,
+    /// What was said about it last.
+    pub(crate) event: Event,
     /// When it began, in nanoseconds since the capture's start.
-    start_ns: u64,
-    /// The ring its record will go to, whichever thread finishes it.
-    ring: usize,
-    /// 1 + its slot in the open table; 0: it is not there.
-    open_slot: u8,
+    pub(crate) start_ns: u64,
+    /// The ring that all its records go to, whichever thread writes them.
+    pub(crate) ring: usize,
+    pub(crate) tenancy: Tenancy,
+    /// It began before the capture: nothing of it is recorded.
+    rejected: bool,
+    /// [`FLAG_SATURATED`]: it began later than 64 bits can say.
+    /// [`FLAG_WAITING`](hrx_trace_format::record::FLAG_WAITING): it waits.
+    pub(crate) flags: u8,
+    /// How many arguments it has had, and how many records they took.
+    pub(crate) arguments: u32,
+    pub(crate) argument_records: u32,
 }
 
 impl<'a, To: Destination> Region<'a, To> {
     #[inline(always)]
-    pub(crate) fn begin(to: &'a To, ring: usize, thread: Thread, event: Event) -> Self {
+    pub(crate) fn begin(to: &'a To, event: Event) -> Self {
+        let start_ns = to.recorder().now_ns();
+        Self::begin_ns(to, start_ns, 0, false, event)
+    }
+
+    #[inline]
+    pub(crate) fn begin_at(to: &'a To, start: Instant, event: Event) -> Self {
         let recorder = to.recorder();
-        let start_ns = recorder.now_ns();
+        let since_epoch = start.checked_duration_since(recorder.epoch);
+        let (start_ns, start_flag) = nanoseconds(since_epoch.unwrap_or_default());
+        let rejected = since_epoch.is_none();
+        if rejected && recorder.gate.is_open() {
+            recorder.counters.count(Counter::Rejected);
+        }
+        Self::begin_ns(to, start_ns, start_flag, rejected, event)
+    }
+
+    #[inline(always)]
+    fn begin_ns(to: &'a To, start_ns: u64, start_flag: u8, rejected: bool, event: Event) -> Self {
+        let thread = to.thread(|| start_ns);
+        let ring = to.ring_of(thread);
+        let described = to.recorder().describe(event);
+        let described = Record {
+            flags: described.flags | start_flag,
+            ..described
+        };
+        let tenancy = if rejected {
+            Tenancy::NONE
+        } else {
+            to.recorder()
+                .open(start_ns, ring, thread, &described, to.hints())
+        };
         Self {
             to,
             event,
             start_ns,
             ring,
-            open_slot: recorder.open(start_ns, ring, thread, &event),
+            tenancy,
+            rejected,
+            flags: start_flag,
+            arguments: 0,
+            argument_records: 0,
         }
-    }
-
-    /// Sets how many bytes it copied, once that is known.
-    #[inline]
-    pub fn set_copied_bytes(&mut self, copied_bytes: u64) {
-        self.event = self.event.copied_bytes(copied_bytes);
     }
 
     /// Records it as completed now.
     #[inline(always)]
     pub fn finish(self) {
-        let region = ManuallyDrop::new(self);
-        region.complete(region.event);
+        self.finish_with(|event| event);
     }
 
-    /// Records it as failed now, with the caller's error code.
+    /// Records it as completed now, with what is known only now: `change` gets what was said about the region last.
+    ///
+    /// ```
+    /// # use hrx_trace::{Event, Recorder, lane};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let recorder = Recorder::create(folder.path().join("run.hrxt"), 100)?;
+    /// let region = recorder.begin(Event::new(lane::UPLOAD));
+    /// let copied_bytes = 4096; // ... copy ...
+    /// region.finish_with(|event| event.copied_bytes(copied_bytes));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline(always)]
+    pub fn finish_with(self, change: impl FnOnce(Event) -> Event) {
+        let region = ManuallyDrop::new(self);
+        region.complete(change(region.event), region.to.recorder().now_ns(), 0);
+    }
+
+    /// Records it as completed at `end`. If that is before its beginning, it took no time.
+    #[inline]
+    pub fn finish_at(self, end: Instant) {
+        let region = ManuallyDrop::new(self);
+        let since_epoch = end.saturating_duration_since(region.to.recorder().epoch);
+        let (end_ns, end_flag) = nanoseconds(since_epoch);
+        region.complete(region.event, end_ns, end_flag);
+    }
+
+    /// Records it as failed now, with the caller's error code; 0: none.
     #[inline(always)]
     pub fn fail(self, status: u32) {
-        let region = ManuallyDrop::new(self);
-        region.complete(region.event.failed(true).status(status));
+        self.finish_with(|event| event.failed(true).status(status));
+    }
+
+    /// Records it as cancelled now, which is no failure.
+    #[inline(always)]
+    pub fn cancel(self) {
+        self.finish_with(|event| event.failed(false).cancelled(true));
+    }
+
+    /// The number of its open slot, if it has one and the capture runs. If it has none, what was to be written there is counted as refused.
+    #[inline(always)]
+    pub(crate) fn shown(&self) -> Option<u16> {
+        let recorder = self.to.recorder();
+        if !recorder.gate.is_open() || self.tenancy.open_slot == 0 {
+            return None;
+        }
+        if self.tenancy.open_slot == OPEN_SLOT_NONE {
+            recorder.counters.count(Counter::ArgumentsRefused);
+            return None;
+        }
+        Some(self.tenancy.open_slot)
     }
 
     /// Writes its record, then clears its open slot, so that the region is in the file at every instant.
     #[inline(always)]
-    fn complete(&self, event: Event) {
+    fn complete(&self, event: Event, end_ns: u64, end_flag: u8) {
         let recorder = self.to.recorder();
-        if !recorder.gate.is_open() {
+        let open_slot = self.tenancy.open_slot;
+        if !recorder.gate.is_open() || self.rejected {
             return;
         }
+        let described = recorder.describe(event);
         let record = Record {
             start_ns: self.start_ns,
-            duration_ns: recorder.now_ns().saturating_sub(self.start_ns),
-            thread_id: self.to.thread_id(),
-            open_slot: self.open_slot,
-            ..event.to_record()
+            duration_ns: end_ns.saturating_sub(self.start_ns),
+            thread_id: self.to.thread(|| end_ns).id,
+            open_slot,
+            flags: described.flags
+                | self.flags & FLAG_SATURATED
+                | end_flag
+                | if self.arguments > 0 {
+                    FLAG_ARGUMENTS
+                } else {
+                    0
+                },
+            ..described
         };
-        self.to.write(self.ring, record);
-        recorder.open_table.clear(self.open_slot);
+        self.to.write(self.ring, bytemuck::cast(record));
+        recorder.close(open_slot, self.to.hints());
     }
 }
 
 impl<To: Destination> Drop for Region<'_, To> {
     fn drop(&mut self) {
-        self.complete(self.event.failed(true));
+        let now_ns = self.to.recorder().now_ns();
+        self.complete(self.event.failed(true), now_ns, 0);
+    }
+}
+
+/// Writes a record about a running region to its ring, then to line `line` of its open slot, if any: the account knows of all that a line says.
+///
+/// Out of line, and not a method, so that callers keep the region in registers.
+#[inline(never)]
+pub fn write_with_line<To: Destination>(
+    to: &To,
+    ring: usize,
+    open_slot: u16,
+    line: Option<u32>,
+    record: [u64; 8],
+) {
+    let recorder = to.recorder();
+    let sequence = to.write(ring, record);
+    if let Some(line) = line {
+        let word = line::word(ring as u32, sequence);
+        recorder
+            .open_table
+            .write_line(open_slot, line, &recorder.checksum, word, record);
     }
 }

@@ -1,4 +1,4 @@
-//! The memory orderings that the protocols of `slot.rs` and `running.rs` rest on, each with a name, so that `tests/loom.rs` can take it away and see its models fail.
+//! The memory orderings that the protocols of `slot.rs`, `vacancy.rs` and `running.rs` rest on, each with a name, so that `tests/loom.rs` can take it away and see its models fail.
 
 /// One ordering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,10 @@ pub enum Site {
     Clear,
     /// The thread that takes an open slot or a ring sees everything its last holder did.
     Take,
+    /// The slot is free before its byte says so, and before the memo that the table is full is removed.
+    Vacate,
+    /// A search sees that a slot was freed, or whoever freed it sees the mark of the search.
+    Mark,
     /// A capture is there before its number.
     Announce,
     /// The thread that sees a capture's number sees the capture.

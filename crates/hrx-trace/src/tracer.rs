@@ -19,6 +19,8 @@ use crate::running::{Kept, Running};
 
 /// Starts and finishes captures, one at a time, and records into the one that runs. Usable from any thread by shared reference.
 ///
+/// If the process exits while a capture runs, the file says that it was left by exit: see [`Options::finish_at_exit`].
+///
 /// ```
 /// use std::time::Instant;
 ///
@@ -118,7 +120,7 @@ impl Tracer {
         if self.running.share().is_some() {
             return Err(Error::Busy("a trace is already running"));
         }
-        let recorder = create(&Options::new(capacity as u64))?;
+        let recorder = create(&Options::new(capacity as u64).finish_at_exit(true))?;
         past.sweep();
         past.reopened = recorder.reopen().ok();
         past.last_path = Some(recorder.path().to_owned());
@@ -194,13 +196,20 @@ impl Tracer {
         }
     }
 
+    /// Says in the file that the process lives at this moment, as [`Recorder::alive`] does. Does nothing if no capture runs. Takes no lock.
+    pub fn alive(&self) {
+        if let Some(recorder) = self.running.share() {
+            recorder.alive();
+        }
+    }
+
     /// The file of the capture that runs, or else of the last one.
     #[must_use]
     pub fn path(&self) -> Option<PathBuf> {
         self.lock().last_path.clone()
     }
 
-    /// The recorder of the capture that runs, for labels, correlation ids and regions that are shown while they run.
+    /// The recorder of the capture that runs, for labels, correlation ids, marks, values, and regions that are shown while they run.
     #[must_use]
     pub fn recorder(&self) -> Option<Arc<Recorder>> {
         self.running.share()

@@ -5,14 +5,13 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::time::{Duration, Instant};
 
-use hrx_trace_format::Record;
-
 use crate::areas::OwnRing;
 use crate::event::Event;
 use crate::moment::Moment;
 use crate::recorder::Recorder;
 use crate::region::{Destination, Region, Sealed};
-use crate::thread::{self, Thread};
+use crate::thread::Thread;
+use crate::vacancy::{Hints, OwnHints};
 
 /// A thread's own ring of a recorder: the fastest way to record. No busy neighbour can overwrite what this thread recorded.
 ///
@@ -49,6 +48,7 @@ pub struct Writer<R: Deref<Target = Recorder>> {
     ring: usize,
     /// None: threads share that ring.
     own: Option<OwnRing>,
+    hints: OwnHints,
     /// Neither Send nor Sync: one thread, one ring.
     _thread: PhantomData<*const ()>,
 }
@@ -65,12 +65,13 @@ impl<R: Deref<Target = Recorder>> Writer<R> {
     /// A writer of `recorder`, a reference or an `Arc`. Costs one compare-and-swap for each ring that is already taken.
     #[must_use]
     pub fn new(recorder: R) -> Self {
-        let thread = thread::current(recorder.process);
+        let thread = recorder.introduced(|| recorder.now_ns());
         let taken = recorder.take_ring();
         Self {
             thread,
             ring: taken.unwrap_or_else(|| recorder.shared_ring_of(thread)),
             own: taken.map(|ring| OwnRing::new(recorder.ring(ring))),
+            hints: OwnHints::none(),
             recorder,
             _thread: PhantomData,
         }
@@ -87,7 +88,7 @@ impl<R: Deref<Target = Recorder>> Writer<R> {
     pub fn record(&self, start: Instant, elapsed: Duration, event: Event) {
         let thread_id = self.thread.id;
         if let Some(record) = self.recorder.measured(start, elapsed, event, thread_id) {
-            self.write(self.ring, record);
+            self.write(self.ring, bytemuck::cast(record));
         }
     }
 
@@ -98,19 +99,31 @@ impl<R: Deref<Target = Recorder>> Writer<R> {
         self.recorder.now()
     }
 
+    /// As [`Recorder::alive`].
+    #[inline]
+    pub fn alive(&self) {
+        self.recorder.alive();
+    }
+
     /// As [`Recorder::record_between`].
     #[inline]
     pub fn record_between(&self, start: Moment, end: Moment, event: Event) {
         let thread_id = self.thread.id;
         if let Some(record) = self.recorder.between(start, end, event, thread_id) {
-            self.write(self.ring, record);
+            self.write(self.ring, bytemuck::cast(record));
         }
     }
 
     /// As [`Recorder::begin`].
     #[inline(always)]
     pub fn begin(&self, event: Event) -> Region<'_, Self> {
-        Region::begin(self, self.ring, self.thread, event)
+        Region::begin(self, event)
+    }
+
+    /// As [`Recorder::begin_at`].
+    #[inline]
+    pub fn begin_at(&self, start: Instant, event: Event) -> Region<'_, Self> {
+        Region::begin_at(self, start, event)
     }
 }
 
@@ -123,12 +136,22 @@ impl<R: Deref<Target = Recorder>> Destination for Writer<R> {
     }
 
     #[inline]
-    fn thread_id(&self) -> u32 {
-        self.thread.id
+    fn thread(&self, _: impl FnOnce() -> u64) -> Thread {
+        self.thread
     }
 
     #[inline(always)]
-    fn write(&self, ring: usize, record: Record) {
+    fn hints(&self) -> &impl Hints {
+        &self.hints
+    }
+
+    #[inline]
+    fn ring_of(&self, _: Thread) -> usize {
+        self.ring
+    }
+
+    #[inline(always)]
+    fn write(&self, ring: usize, record: [u64; 8]) -> u64 {
         match &self.own {
             Some(own) => own.write_to(&self.recorder.checksum, record),
             None => self.recorder.write(ring, record),

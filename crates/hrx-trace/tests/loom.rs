@@ -1,6 +1,6 @@
-//! The slot protocol, and that of the capture that runs, under every interleaving that the memory model allows.
+//! The slot protocol, the search for a free slot, and the protocol of the capture that runs, under every interleaving that the memory model allows.
 //!
-//! `src/slot.rs` and `src/running.rs` themselves are compiled here against loom's atomics. Each property is also checked with every ordering it rests on taken away, and
+//! `src/slot.rs`, `src/vacancy.rs` and `src/running.rs` themselves are compiled here against loom's atomics. Each property is also checked with every ordering it rests on taken away, and
 //! the model must then fail: this exposes an ordering that is not needed, and a model that sees nothing. Slots have three words instead
 //! of eight, which loses nothing, since all payload words are treated alike.
 
@@ -10,13 +10,16 @@ mod site;
 #[path = "../src/slot.rs"]
 mod slot;
 
+#[path = "../src/vacancy.rs"]
+mod vacancy;
+
 #[allow(dead_code)]
 #[path = "../src/running.rs"]
 mod running;
 
 /// What they are built on here.
 mod primitive {
-    pub use loom::sync::atomic::{AtomicU64, Ordering, fence};
+    pub use loom::sync::atomic::{AtomicU8, AtomicU64, Ordering, fence};
     use std::cell::Cell;
     use std::sync::{Arc, Mutex};
 
@@ -86,6 +89,7 @@ use primitive::{ArcSwapOption, AtomicU64, Ordering, REMOVED, fence};
 use running::{Kept, Running};
 use site::Site;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use vacancy::{OwnHints, Vacancies};
 
 type Slot = [AtomicU64; 3];
 
@@ -128,6 +132,16 @@ fn holds(removed: Option<Site>, model: impl Fn() + Sync + Send + 'static) -> boo
     }
 }
 
+/// Whether `model`, which does what the code does not, fails in some interleaving.
+fn is_wrong(model: impl Fn() + Sync + Send + 'static) -> bool {
+    REMOVED.set(None);
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let result = catch_unwind(AssertUnwindSafe(|| loom::model(model)));
+    std::panic::set_hook(hook);
+    result.is_err()
+}
+
 /// A reader of a ring slot sees a whole record or none, while two laps pass over it.
 fn whole_or_none(reader_fence: bool) -> impl Fn() + Sync + Send + 'static {
     move || {
@@ -153,9 +167,10 @@ fn a_reader_sees_a_whole_record_or_none() {
     assert!(!holds(Some(Site::Withdraw), whole_or_none(true)));
     assert!(!holds(Some(Site::Publish), whole_or_none(true)));
     // The reader's own fence, which FORMAT.md requires of readers that map the file.
-    REMOVED.set(None);
-    let without = catch_unwind(AssertUnwindSafe(|| loom::model(whole_or_none(false))));
-    assert!(without.is_err(), "the reader's fence is not needed");
+    assert!(
+        is_wrong(whole_or_none(false)),
+        "the reader's fence is not needed"
+    );
 }
 
 /// The bug: a writer that was stopped while another lapped it later wrote over the newer event, whose `record` had returned. Found by stopping a writer at
@@ -282,6 +297,196 @@ fn an_open_slot_has_one_holder_at_a_time() {
     assert!(holds(None, one_holder_at_a_time));
     assert!(!holds(Some(Site::Take), one_holder_at_a_time));
     assert!(!holds(Some(Site::Clear), one_holder_at_a_time));
+}
+
+/// A table of this many slots, and what is known of them.
+struct Table<const SLOTS: usize> {
+    slots: [[AtomicU64; 1]; SLOTS],
+    vacancies: Vacancies<4>,
+}
+
+impl<const SLOTS: usize> Table<SLOTS> {
+    fn new(has_memo: bool) -> Arc<Self> {
+        Arc::new(Self {
+            slots: std::array::from_fn(|_| [AtomicU64::new(slot::SEQUENCE_NONE)]),
+            vacancies: Vacancies::new(SLOTS as u16, has_memo),
+        })
+    }
+
+    fn words(&self, number: u16) -> Option<&[AtomicU64; 1]> {
+        self.slots.get(usize::from(number).wrapping_sub(1))
+    }
+
+    fn take(&self, hints: &OwnHints, ordinal: u32) -> Option<u16> {
+        let words = |number| self.words(number);
+        let (number, slot) = self.vacancies.take(hints, ordinal, words)?;
+        assert!(std::ptr::eq(slot, self.words(number).unwrap()));
+        Some(number)
+    }
+
+    fn free(&self, hints: &OwnHints, number: u16) {
+        self.vacancies
+            .free(hints, number, self.words(number).unwrap());
+    }
+
+    /// Once all are free again, all can be taken: no byte stayed 0, and no memo was left.
+    fn is_free(&self) {
+        let hints = OwnHints::none();
+        let mut taken: Vec<_> = (0..SLOTS)
+            .map(|_| self.take(&hints, 9).expect("a slot is free"))
+            .collect();
+        taken.sort_unstable();
+        assert!(taken.into_iter().eq(1..=SLOTS as u16));
+    }
+}
+
+/// Two threads that take one of two slots each, one of them twice: no slot has two tenants, neither is refused, and in the end both slots are found free.
+#[test]
+fn a_slot_has_one_tenant_and_is_found_when_it_is_free() {
+    loom::model(|| {
+        let table = Table::<2>::new(false);
+        let tenants = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
+        let run = |table: &Table<2>, tenants: &[AtomicU64; 2], ordinal, times| {
+            let hints = OwnHints::none();
+            for _ in 0..times {
+                let number = table.take(&hints, ordinal).expect("there are two slots");
+                let tenants = &tenants[usize::from(number) - 1];
+                assert_eq!(tenants.fetch_add(1, Ordering::Relaxed), 0, "two tenants");
+                tenants.fetch_sub(1, Ordering::Relaxed);
+                table.free(&hints, number);
+            }
+        };
+        let other = {
+            let (table, tenants) = (Arc::clone(&table), Arc::clone(&tenants));
+            thread::spawn(move || run(&table, &tenants, 1, 1))
+        };
+        run(&table, &tenants, 0, 2);
+        other.join().unwrap();
+        table.is_free();
+    });
+}
+
+/// A region that another thread ends, while the one that began it begins the next: the slot is found free in the end.
+#[test]
+fn a_slot_that_another_thread_frees_is_found() {
+    loom::model(|| {
+        let table = Table::<2>::new(false);
+        let hints = OwnHints::none();
+        let first = table.take(&hints, 0).unwrap();
+        let other = {
+            let table = Arc::clone(&table);
+            thread::spawn(move || table.free(&OwnHints::none(), first))
+        };
+        let second = table.take(&hints, 0).expect("one slot was never taken");
+        table.free(&hints, second);
+        let third = table.take(&hints, 0).expect("its own is free");
+        other.join().unwrap();
+        table.free(&hints, third);
+        table.is_free();
+    });
+}
+
+/// A thread is refused only while another has the slot, and by a memo only until that one frees it.
+fn refused_only_while_full() {
+    let table = Table::<1>::new(true);
+    let hold = |table: &Table<1>, ordinal| {
+        let hints = OwnHints::none();
+        let number = table.take(&hints, ordinal);
+        if let Some(number) = number {
+            table.free(&hints, number);
+        }
+        number.is_some()
+    };
+    let other = {
+        let table = Arc::clone(&table);
+        thread::spawn(move || hold(&table, 1))
+    };
+    let held = hold(&table, 0);
+    assert!(held | other.join().unwrap());
+    table.is_free();
+}
+
+#[test]
+fn no_memo_outlasts_a_slot_that_is_freed() {
+    assert!(holds(None, refused_only_while_full));
+    // The slot is freed after its byte and the memo: a search in between leaves a memo for ever.
+    assert!(!holds(Some(Site::Vacate), refused_only_while_full));
+    assert!(!holds(Some(Site::Mark), refused_only_while_full));
+}
+
+/// A record about a running region is written to the ring, then to a line of its open slot.
+fn write_with_line(ring: &Slot, line: &Slot, sequence: u64, line_first: bool) {
+    if line_first {
+        slot::publish(line, &record(sequence));
+    }
+    slot::publish(ring, &record(sequence));
+    if !line_first {
+        slot::publish(line, &record(sequence));
+    }
+}
+
+/// An argument that a reader finds in a line is in the ring too: no line says more than the account knows.
+fn in_the_ring_before_the_line(line_first: bool) -> impl Fn() + Sync + Send + 'static {
+    move || {
+        let slots = Arc::new([empty_slot(), empty_slot()]);
+        let writer = {
+            let slots = Arc::clone(&slots);
+            thread::spawn(move || write_with_line(&slots[0], &slots[1], 1, line_first))
+        };
+        if let Some(copy) = read(&slots[1], true) {
+            assert_eq!(copy, record(1));
+            assert_eq!(read(&slots[0], true), Some(copy));
+        }
+        writer.join().unwrap();
+    }
+}
+
+#[test]
+fn an_argument_is_in_the_ring_before_it_is_in_a_line() {
+    assert!(holds(None, in_the_ring_before_the_line(false)));
+    assert!(!holds(
+        Some(Site::Publish),
+        in_the_ring_before_the_line(false)
+    ));
+    assert!(
+        is_wrong(in_the_ring_before_the_line(true)),
+        "the order of ring and line does not matter"
+    );
+}
+
+/// While an amendment replaces another, a reader finds the old one or the new one, whole, and never none. The line alone is not enough: it is withdrawn while
+/// it is rewritten.
+fn old_or_new(line_first: bool) -> impl Fn() + Sync + Send + 'static {
+    move || {
+        let slots = Arc::new([empty_slot(), empty_slot(), empty_slot()]);
+        let [old, new, line] = &*slots;
+        write_with_line(old, line, 1, false);
+        let writer = {
+            let slots = Arc::clone(&slots);
+            thread::spawn(move || write_with_line(&slots[1], &slots[2], 2, line_first))
+        };
+        let copy = read(line, true);
+        let of_ring = [old, new].map(|slot| read(slot, true));
+        let latest = copy.max(of_ring[0]).max(of_ring[1]);
+        let sequence = latest.expect("neither the old one nor the new one")[0];
+        assert_eq!(latest, Some(record(sequence)));
+        if copy == Some(record(2)) {
+            assert_eq!(of_ring[1], copy);
+        }
+        writer.join().unwrap();
+        assert_eq!(read(line, true), Some(record(2)));
+    }
+}
+
+#[test]
+fn an_amendment_replaces_another_at_one_instant() {
+    assert!(holds(None, old_or_new(false)));
+    assert!(!holds(Some(Site::Withdraw), old_or_new(false)));
+    assert!(!holds(Some(Site::Publish), old_or_new(false)));
+    assert!(
+        is_wrong(old_or_new(true)),
+        "the order of ring and line does not matter"
+    );
 }
 
 /// What a thread keeps under the number of a capture is that capture: once a second capture runs, the thread's events go there, although it may have looked

@@ -17,7 +17,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hrx_trace::{Event, Options, Recorder, Region, Tracer, Writer, lane};
+use hrx_trace::{Event, Key, Label, Options, Recorder, Region, Tracer, Writer, lane};
 use hrx_trace_reader::Trace;
 use hrx_trace_tests::seccomp;
 use nix::libc;
@@ -63,6 +63,14 @@ fn perform(step: &str, words: &mut Words) {
     match step {
         "create" => create(&word(), Options::new(number(&word()))),
         "create-for-writer" => create(&word(), Options::new(number(&word())).writers(1)),
+        "create-noticing-exit" => {
+            create(&word(), Options::new(number(&word())).finish_at_exit(true))
+        }
+        "create-beating" => {
+            let (path, capacity) = (word(), number(&word()));
+            let period = Duration::from_millis(number(&word()));
+            create(&path, Options::new(capacity).heartbeat(period));
+        }
         "trace" => trace(|tracer| tracer.start_at(word(), number(&word()))),
         "create-keeping" => create(&word(), Options::new(number(&word())).keep(number(&word()))),
         "expand" => match hrx_trace::expand_path(word()) {
@@ -83,17 +91,24 @@ fn perform(step: &str, words: &mut Words) {
         "record" => (0..number(&word())).for_each(record),
         "write" => (0..number(&word())).for_each(write),
         "give-back" => WRITER.set(None),
-        "begin" => {
-            *region() = RECORDER
-                .get()
-                .map(|recorder| recorder.begin(Event::new(lane::NPU)))
+        "begin" => *region() = begin(),
+        // They are never ended.
+        "hold" => (0..number(&word())).for_each(|_: u64| std::mem::forget(begin())),
+        "regions" => {
+            (0..number(&word())).for_each(|_: u64| begin().into_iter().for_each(Region::finish))
         }
         "end" => region().take().into_iter().for_each(Region::finish),
         "label" => println!(
             "label {:?}",
             RECORDER.get().map(|recorder| recorder.label("gemm"))
         ),
+        "name" => println!("names {:?}", RECORDER.get().map(name)),
         "sync" => println!("sync {:?}", RECORDER.get().map(Recorder::sync)),
+        "alive" => {
+            RECORDER.get().into_iter().for_each(Recorder::alive);
+            TRACER.get().into_iter().for_each(Tracer::alive);
+        }
+        "beats" => println!("beats {:?}", RECORDER.get().map(Recorder::has_heartbeat)),
         "finish" => RECORDER.get().into_iter().for_each(Recorder::finish),
         "pause" => pause(),
         "report" => report(&word()),
@@ -144,7 +159,14 @@ fn perform(step: &str, words: &mut Words) {
         "signals" => signals(number(&word())),
         "threads" => threads(number(&word())),
         "thread-exits" => thread_exits(number(&word())),
-        "at-exit" => at_exit(),
+        "at-exit" => at_exit(record_at_exit),
+        "crash-at-exit" => at_exit(crash_at_exit),
+        "exit" => std::process::exit(number(&word())),
+        // SAFETY: the only thread, which does nothing else.
+        "quick-exit" => unsafe { quick_exit(number(&word())) },
+        // SAFETY: as above; no handlers run.
+        "_exit" => unsafe { libc::_exit(number(&word())) },
+        "abort" => std::process::abort(),
         "extremes" => extremes(),
         other => panic!("no step is called {other:?}"),
     }
@@ -154,6 +176,23 @@ fn number<N: FromStr>(word: &str) -> N {
     word.parse()
         .ok()
         .unwrap_or_else(|| panic!("{word:?} is not a number, or out of range"))
+}
+
+/// Begins a region, if there is a recorder.
+fn begin() -> Option<Region<'static>> {
+    let recorder = RECORDER.get()?;
+    Some(recorder.begin(Event::new(lane::NPU)))
+}
+
+/// Names something of each kind. What it returns shows whether each got its name.
+fn name(recorder: &Recorder) -> (Label, usize, Key) {
+    recorder.name_thread("named by itself");
+    let lane = recorder.lane_in("NPU 0", "stream 0");
+    (
+        recorder.label_in("blas", "gemm"),
+        lane,
+        recorder.key("shape"),
+    )
 }
 
 fn region() -> MutexGuard<'static, Option<Region<'static>>> {
@@ -388,10 +427,22 @@ extern "C" fn record_at_exit() {
     region().take().into_iter().for_each(Region::finish);
 }
 
-/// Has the program record an event and end the running region as it exits.
-fn at_exit() {
-    // SAFETY: the handler makes calls that are allowed at any time, and does not unwind.
-    let refused = unsafe { libc::atexit(record_at_exit) };
+extern "C" fn crash_at_exit() {
+    std::process::abort();
+}
+
+unsafe extern "C" {
+    fn at_quick_exit(handler: extern "C" fn()) -> libc::c_int;
+    fn quick_exit(code: libc::c_int) -> !;
+}
+
+/// Has the program do that as it exits.
+fn at_exit(handler: extern "C" fn()) {
+    // SAFETY: the handlers make calls that are allowed at any time, and do not unwind.
+    let refused = unsafe { libc::atexit(handler) };
+    assert_eq!(refused, 0);
+    // SAFETY: as above.
+    let refused = unsafe { at_quick_exit(handler) };
     assert_eq!(refused, 0);
 }
 

@@ -6,7 +6,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use hrx_trace::{Event, Options};
-use hrx_trace_tests::crash::hot::{SECTIONS, Section, hot_path, hot_path_of_writers, word};
+use hrx_trace_tests::crash::hot::{
+    OPEN_REGIONS, SECTIONS, Section, hot_path, hot_path_of_writers, word,
+};
 use hrx_trace_tests::crash::shared_words::SharedWords;
 use hrx_trace_tests::crash::tracee::{hand_over, here};
 
@@ -16,7 +18,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: hot_path_child TRACE WORDS".into());
     };
     let words = SharedWords::map(&words, word::COUNT)?;
-    let recorder = Options::new(10_000).writers(1).create(path)?;
+    let recorder = Options::new(10_000)
+        .writers(1)
+        .open_regions(OPEN_REGIONS)
+        .create(path)?;
     let label = recorder.label("gemm");
     hand_over()?;
     // Not the thread that created the recorder, so that a thread's first call is counted too.

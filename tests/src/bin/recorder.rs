@@ -3,6 +3,7 @@
 //! - `begin=LABEL` begins a region that stays open, and `event=COUNT` records regions of a millisecond each;
 //! - `sleep=MILLISECONDS` waits; `every=MILLISECONDS` records one event each time, until it is killed;
 //! - `spawn=ARGUMENTS` starts another one and does not wait for it, `fork=ARGUMENTS` waits for it; their arguments are separated by commas;
+//! - `leave-a-child=MILLISECONDS` forks a child that waits, with everything that this process has open, and then ends without a trace;
 //! - `kill=NUMBER` kills itself by that signal, `exit=CODE` exits without having finished the capture.
 //!
 //! A line on the standard output, `recording`, says that its capture is there. At the end of its arguments it finishes the capture.
@@ -15,7 +16,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use hrx_trace::{Event, Tracer, lane};
+use nix::libc;
 use nix::sys::signal::{Signal, raise};
+use nix::unistd::{ForkResult, fork};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let tracer = Tracer::default();
@@ -43,6 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             },
             "spawn" => drop(start(value)?),
             "fork" => drop(start(value)?.wait()?),
+            "leave-a-child" => leave_a_child(Duration::from_millis(value.parse()?))?,
             "kill" => raise(Signal::try_from(value.parse::<i32>()?)?)?,
             "exit" => process::exit(value.parse()?),
             _ => return Err(format!("unknown step {step}").into()),
@@ -60,6 +64,16 @@ fn record(tracer: &Tracer) {
     let start = Instant::now();
     sleep(LENGTH);
     tracer.record(start, start.elapsed(), lane::UPLOAD, 4096, false);
+}
+
+fn leave_a_child(wait: Duration) -> Result<(), Box<dyn Error>> {
+    // SAFETY: this process has one thread, so no other thread can leave the child's memory half-changed or a lock held.
+    if let ForkResult::Child = unsafe { fork() }? {
+        sleep(wait);
+        // SAFETY: it ends this process.
+        unsafe { libc::_exit(0) };
+    }
+    Ok(())
 }
 
 fn start(arguments: &str) -> Result<Child, Box<dyn Error>> {

@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let words = SharedWords::map(&words, 2 * word::COUNT)?;
     let recorder = Options::new(pair::CAPACITY)
         .writers(pair::WRITERS)
-        .label_bytes(4096)
+        .name_bytes(4096)
         .create(path)?;
     hand_over()?;
     std::thread::scope(|scope| {

@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let recorder = Options::new(plan.capacity)
         .rings(plan.rings)
         .writers(plan.writers)
-        .label_bytes(4096)
+        .name_bytes(4096)
         .populate(plan.populate)
         .create(&path)?;
     let trace = Trace::open(&path)?;
@@ -118,7 +118,7 @@ impl Child {
                 let start = self.first + operation.start;
                 way.record(start, operation.elapsed, event);
             } else {
-                let mut region = way.begin(event);
+                let region = way.begin(event);
                 tell(word::BEGUN, index + 1);
                 self.pause();
                 if thread == 0 {
@@ -127,8 +127,7 @@ impl Child {
                 tell(word::ENDING, index + 1);
                 match operation.kind {
                     Kind::Finish => {
-                        region.set_copied_bytes(operation.finished_bytes);
-                        region.finish();
+                        region.finish_with(|event| event.copied_bytes(operation.finished_bytes));
                     }
                     Kind::Fail => region.fail(!operation.status),
                     _ => drop(region),

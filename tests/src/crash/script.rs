@@ -13,18 +13,6 @@ pub const WRITERS: u32 = 2;
 /// All rings.
 pub const RINGS: usize = 1 + WRITERS as usize;
 
-/// The words that child and parent share.
-pub mod word {
-    /// 1 once the recorder exists.
-    pub const CREATED: usize = 0;
-    /// Number of calls that have begun.
-    pub const STARTED: usize = 1;
-    /// Number of calls that have returned.
-    pub const RETURNED: usize = 2;
-    /// Number of words.
-    pub const COUNT: usize = 3;
-}
-
 /// One call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {

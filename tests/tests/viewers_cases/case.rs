@@ -139,6 +139,15 @@ impl Region {
 }
 
 impl Expected {
+    /// The same beside other captures, in one file: what was running ends at the capture's own last moment.
+    pub fn among_others(mut self) -> Self {
+        for region in &mut self.regions {
+            let until_ns = self.end.at_ns.max(region.start_ns);
+            region.duration_ns.get_or_insert(until_ns - region.start_ns);
+        }
+        self
+    }
+
     /// What a reader finds in a capture that has lost nothing but overwritten events and records in progress.
     pub fn of(trace: &Trace, timeline: Timeline) -> Self {
         let report = trace.report();
@@ -188,7 +197,7 @@ impl Expected {
             .collect();
         let end = match finished {
             true => "end: finished by its writer (host-observed)",
-            false => "end: the writer died; this is the last moment known (host-observed)",
+            false => "end: the writer died; this is the last sign of life (host-observed)",
         };
         Self {
             what: String::new(),
@@ -255,7 +264,7 @@ impl Case {
     /// Interns a label.
     pub fn label(&mut self, text: &str) -> u32 {
         let label_id = self.capture.label(text);
-        let shown = if text.is_empty() { UNLABELLED } else { text };
+        let shown = if text.is_empty() { "(empty)" } else { text };
         self.labels.insert(label_id, shown.replace('\0', "␀"));
         label_id
     }
@@ -263,7 +272,7 @@ impl Case {
     /// Interns a label and damages it.
     pub fn damaged_label(&mut self) -> u32 {
         let label_id = self.capture.label("never to be read");
-        let block = self.capture.identity.label_offset + 64 * u64::from(label_id - 1);
+        let block = self.capture.identity.name_entry(label_id);
         self.capture.damage(block + 20);
         self.labels
             .insert(label_id, format!("label {label_id} (unreadable)"));

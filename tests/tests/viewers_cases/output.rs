@@ -157,6 +157,9 @@ impl Output {
             let pid = identity.process_id;
             let path = capture.write(folder, &name);
             let mut expected = case.expected(self.timeline(&origin, shift_ns));
+            if cases.len() > 1 {
+                expected = expected.among_others();
+            }
             if !pids.insert(pid) {
                 expected.pid = None;
                 expected.process_name = format!("pipeline [pid {pid}, {name}] (host-observed)");

@@ -13,7 +13,7 @@ use crate::output::Output;
 const REGION: &str = "hrx.host-observed";
 const CAPTURE: &str = "hrx.capture.host-observed";
 const CAPTURE_TRACK: &str = "capture (host-observed)";
-pub const LAST_MOMENT: &str = "unfinished at the last known moment (host-observed)";
+pub const LAST_MOMENT: &str = "unfinished at the last sign of life (host-observed)";
 
 /// A slice, in the same form for every viewer.
 #[derive(Clone, Debug)]
@@ -260,7 +260,7 @@ fn assert_regions(what: &str, process: &Expected, output: &Output, view: &View, 
         assert!(same, "{what}: {expected:?} is shown as {shown:?}");
     }
 
-    // A region is drawn inside another only if it was recorded inside it.
+    // A region is drawn inside another only if its own thread recorded it inside it.
     let recorded: BTreeMap<usize, &Row> = shown
         .iter()
         .zip(&expected)
@@ -269,8 +269,9 @@ fn assert_regions(what: &str, process: &Expected, output: &Output, view: &View, 
     for (index, inner) in &recorded {
         if let Some(parent) = slices[*index].parent {
             let outer = recorded[&parent];
+            let [own, others] = [*index, parent].map(|index| &slices[index].args["thread_id"]);
             assert!(
-                outer.contains(inner),
+                outer.contains(inner) && own == others,
                 "{what}: {inner:?} is inside {outer:?}"
             );
         }
@@ -315,7 +316,7 @@ fn assert_marks(what: &str, process: &Expected, output: &Output, view: &View, sl
         return;
     }
     for mark in &of_capture {
-        assert_eq!(mark.track_name, CAPTURE_TRACK, "{what}: {mark:?}");
+        assert_eq!(lane_of(&mark.track_name), CAPTURE_TRACK, "{what}: {mark:?}");
     }
     let mark = |prefix: &str| {
         let marks = of_capture.iter();

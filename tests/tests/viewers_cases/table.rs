@@ -361,7 +361,7 @@ fn losses_of_every_kind() -> Case {
     case.capture.damage(slot);
     case.capture.counters.rejected = 1_234;
     case.capture.counters.open_refused = 5;
-    case.capture.counters.labels_refused = 6;
+    case.capture.counters.names_refused = 6;
     case.losses = vec![
         "2 torn",
         "1 of a kind unknown",
@@ -453,7 +453,7 @@ pub fn storm(name: &str, seed: u64, span_ns: u64, duration_ns_max: u64) -> Case 
                 label_id: labels[random.below(5) as usize],
                 copied_bytes: random.next() >> random.below(64),
                 correlation_id: random.next() >> random.below(64),
-                thread_id: random.next() as u32,
+                thread_id: random.below(3) as u32,
                 status: if flags == 0 { 0 } else { random.next() as u32 },
                 flags,
                 ..region(LANES[random.below(7) as usize], start_ns, duration_ns)

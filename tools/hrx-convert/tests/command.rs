@@ -246,7 +246,7 @@ fn a_file_that_is_no_trace_gets_one_line() {
         ("zeroes", "creation was cut short"),
         ("directory", "found a directory"),
         ("missing", "No such file"),
-        ("future", "found 2.0, expected 1.x"),
+        ("future", "found 3.0, expected 2.x"),
         ("damaged", "checksum at offset 16"),
     ] {
         for mode in [
@@ -618,7 +618,7 @@ fn the_verdict_is_an_exit_code() {
     );
     // A label that an event names, with one bit flipped.
     let mut bytes = small().finished(20_000).bytes();
-    bytes[small().identity.label_offset as usize + 20] ^= 1;
+    bytes[small().identity.name_offset as usize + 36] ^= 1;
     fs::write(folder.path().join("label"), bytes).expect("a file");
     assert_eq!(
         check("label"),
@@ -723,9 +723,9 @@ measured    host-observed synchronized region latency; not device timestamps
 program     pipeline, process 4242 on host bench
 attribute   rank=3
 began       2026-11-30T00:00:00.123456789Z
-ending      the writer died; the last moment known is 10.500 µs after the beginning
+ending      the writer died; the last sign of life is 10.500 µs after the beginning
 span        8.500 µs, from 2.000 µs to 10.500 µs after the beginning
-layout      1 ring of 8 events, 76.00 KiB, format 1.0
+layout      1 ring of 8 events, 104.00 KiB, format 2.0
 events      10 claimed = 8 recovered + 2 overwritten + 0 torn
 complete    for all that ended after 2.900 µs
 running     gemm on compute for 0 ns, correlation 10, thread 99

@@ -121,7 +121,9 @@ fn json() {
             _ => &metadata["captures"][2],
         };
         assert_eq!(facts["other_lanes"]["count"], shared(captures));
-        let hung = format!("{{\"args\":{{\"name\":\"lane {HUNG_LANE}\"}},\"name\":\"thread_name\"");
+        let hung = format!(
+            "{{\"args\":{{\"name\":\"lane {HUNG_LANE} · track\"}},\"name\":\"thread_name\""
+        );
         assert!(text.contains(&hung));
         assert_eq!(facts["other_lanes"]["has_more"], false);
         assert_eq!(facts["account"]["recovered"], LANES);
@@ -139,7 +141,7 @@ fn json_of_one(text: &str) {
     let sum_ns = sum_after(text, "\"dur\":") * 1e3 + regions * 0.4;
     let total_ns = total_ns() as f64;
     assert!((sum_ns - total_ns).abs() < 10.0, "{sum_ns} {total_ns}");
-    let shared_track = "{\"args\":{\"name\":\"other lanes\"},\"name\":\"thread_name\"";
+    let shared_track = "{\"args\":{\"name\":\"other lanes · track\"},\"name\":\"thread_name\"";
     assert_eq!(text.matches(shared_track).count(), 1);
     assert!(text.contains(&format!("{{\"lane\":{HUNG_LANE},\"copied_bytes\":3")));
 }

@@ -102,8 +102,10 @@ def share(part, whole):
 
 def summary(path):
     document = decode(Path(path).read_bytes())
-    events, running, last_ns = document["events"], document["open_regions"], document["last_ns"]
-    span = last_ns - min((item["start_ns"] for item in events + running), default=last_ns)
+    events = [event for event in document["events"] if event["kind"] == "region"]
+    running, last_ns = document["open_regions"], document["last_ns"]
+    # Marks and values are of the span too.
+    span = last_ns - min((item["start_ns"] for item in document["events"] + running), default=last_ns)
     lanes, covered = [], {}
     for lane in sorted({item["lane"] for item in events + running}):
         of_lane = [event for event in events if event["lane"] == lane]

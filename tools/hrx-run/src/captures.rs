@@ -18,7 +18,7 @@ pub struct Place {
 }
 
 /// What may change in a capture while its program runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
     claimed: u64,
     open: Vec<OpenRegion>,
@@ -60,7 +60,8 @@ fn files(folder: &Path) -> io::Result<BTreeSet<PathBuf>> {
 
 /// Whether its writer runs. A file that is no capture has none.
 pub fn is_live(path: &Path) -> bool {
-    Trace::open_for_newest(path).is_ok_and(|trace| trace.ending() == Ending::Live)
+    Trace::open_for_newest(path)
+        .is_ok_and(|trace| matches!(trace.ending(), Ending::Live | Ending::Ending))
 }
 
 /// What is known of a capture, and read in little time however large it is.

@@ -1,15 +1,15 @@
 //! How the program ended, as the kernel tells its parent, and how hrx-run ends the same way.
 
 use std::io;
-use std::os::unix::process::ExitStatusExt;
-use std::process::{self, ExitStatus};
+use std::process;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
-use wait4::Wait4;
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::inherited::die_of;
 use crate::launch::Program;
+use crate::status::{Status, wait_without_taking};
 
 /// What a shell adds to the number of the signal that a command died of.
 const SHELL_SIGNAL: i32 = 128;
@@ -21,7 +21,19 @@ pub struct Ending {
     pub core_dumped: bool,
     /// The most memory that it, or a descendant it waited for, had resident, in bytes.
     pub peak_bytes: u64,
+    /// Processor time of it and of descendants that it waited for, in nanoseconds.
+    pub user_ns: u64,
+    pub system_ns: u64,
     pub took: Duration,
+    pub seen: Seen,
+}
+
+/// When hrx-run learnt of the end, by three clocks, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    pub monotonic_ns: u64,
+    pub boottime_ns: u64,
+    pub realtime_ns: u64,
 }
 
 /// What it ended by.
@@ -33,23 +45,63 @@ pub enum How {
     Killed(i32),
 }
 
-/// Takes the status of a program that has ended.
-pub fn reap(program: &mut Program) -> io::Result<Ending> {
-    let took = program.started.elapsed();
-    let used = program.child.wait4()?;
+/// Waits for the end of a program. Its status is not taken, and its process id its own, until [`reap`].
+pub fn see(program: &Program) -> io::Result<Ending> {
+    let status = wait_without_taking(program.pid)?;
+    let seen = Seen::now();
     Ok(Ending {
-        how: How::of(used.status),
-        core_dumped: used.status.core_dumped(),
-        peak_bytes: used.rusage.maxrss,
-        took,
+        how: How::of(&status),
+        core_dumped: status.core_dumped,
+        peak_bytes: status.peak_bytes,
+        user_ns: status.user_ns,
+        system_ns: status.system_ns,
+        took: program.started.elapsed(),
+        seen,
     })
 }
 
+/// Takes the status of a program that has ended.
+pub fn reap(program: &mut Program) -> io::Result<()> {
+    program.child.wait().map(drop)
+}
+
+impl Seen {
+    /// The three clocks, read again where the thread lost its processor in between.
+    fn now() -> Self {
+        const BRACKET_NS: u64 = 1_000;
+        const BRACKETS_MAX: usize = 16;
+        let brackets = (0..BRACKETS_MAX).map(|_| {
+            let seen = Self {
+                monotonic_ns: clock_ns(ClockId::Monotonic),
+                boottime_ns: clock_ns(ClockId::Boottime),
+                realtime_ns: clock_ns(ClockId::Realtime),
+            };
+            (clock_ns(ClockId::Monotonic) - seen.monotonic_ns, seen)
+        });
+        let mut tightest = (u64::MAX, Self::default());
+        for bracket in brackets {
+            if bracket.0 < tightest.0 {
+                tightest = bracket;
+            }
+            if tightest.0 < BRACKET_NS {
+                break;
+            }
+        }
+        tightest.1
+    }
+}
+
+fn clock_ns(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock);
+    // Neither is negative: the clocks began in 1970 or at boot.
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}
+
 impl How {
-    fn of(status: ExitStatus) -> Self {
-        match status.signal() {
-            Some(signal) => Self::Killed(signal),
-            None => Self::Exited(status.code().unwrap_or_default()),
+    fn of(status: &Status) -> Self {
+        match status.by_signal {
+            true => Self::Killed(status.number),
+            false => Self::Exited(status.number),
         }
     }
 

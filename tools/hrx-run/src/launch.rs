@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::{Child, Command};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hrx_trace_reader::process::start_ticks;
 use rustix::process::Pid;
@@ -13,6 +13,8 @@ use crate::inherited::Inherited;
 
 /// Where programs with a recorder put their captures.
 pub const FOLDER_VARIABLE: &str = "HRX_TRACE_DIR";
+/// How often such a program says that it lives, in milliseconds.
+const HEARTBEAT_VARIABLE: &str = "HRX_TRACE_HEARTBEAT";
 
 /// As env(1) and timeout(1) have it.
 const NOT_FOUND: u8 = 127;
@@ -27,6 +29,13 @@ pub struct Program {
     pub started: Instant,
 }
 
+/// What the program's environment says besides. None: as it is.
+#[derive(Clone, Copy)]
+pub struct Variables<'run> {
+    pub folder: Option<&'run Path>,
+    pub heartbeat: Option<Duration>,
+}
+
 /// A program that could not be started: the system's error, and the exit code for it.
 pub struct Refusal {
     pub error: io::Error,
@@ -36,7 +45,7 @@ pub struct Refusal {
 /// Starts it.
 pub fn launch(
     command: &[OsString],
-    folder: Option<&Path>,
+    variables: Variables,
     inherited: &Inherited,
 ) -> Result<Program, Refusal> {
     let refused = |error: io::Error| Refusal {
@@ -51,8 +60,12 @@ pub fn launch(
     };
     let mut command = Command::new(name);
     command.args(arguments);
-    if let Some(folder) = folder {
+    if let Some(folder) = variables.folder {
         command.env(FOLDER_VARIABLE, folder);
+    }
+    if let Some(period) = variables.heartbeat {
+        let milliseconds = period.as_nanos().div_ceil(1_000_000);
+        command.env(HEARTBEAT_VARIABLE, milliseconds.to_string());
     }
     inherited.restore_in_program(&mut command);
     command.spawn().map(Program::of).map_err(refused)

@@ -2,9 +2,9 @@
 //!
 //! A library for the command's own `main`: it promises nothing else.
 //!
-//! The files, each using only those before it: `say`; `inherited`, which has all unsafe code; `signals`, `sentinel` and `relay`, which tell what was
-//! sent to hrx-run alone; `launch`, `ending`, `terminal`; `oom`; `captures`, `collect` and `folder`; `stuck`, `supervise`, `hooks`; `summary`,
-//! `report`; `cli`.
+//! The files, each using only those before it: `say`; `inherited` and `status`, which have all unsafe code; `signals`, `sentinel` and `relay`, which tell
+//! what was sent to hrx-run alone; `launch`, `ending`, `terminal`; `oom`; `witness`; `captures`, `collect` and `folder`; `stuck`, `supervise`, `hooks`;
+//! `summary`, `report`; `cli`.
 
 mod captures;
 mod cli;
@@ -20,10 +20,12 @@ mod report;
 mod say;
 mod sentinel;
 mod signals;
+mod status;
 mod stuck;
 mod summary;
 mod supervise;
 mod terminal;
+mod witness;
 
 use std::env;
 use std::ffi::OsStr;
@@ -39,10 +41,10 @@ use rustix::process::Pid;
 
 use crate::cli::{Arguments, When};
 use crate::collect::{Limits, Run};
-use crate::ending::{How, reap};
+use crate::ending::{How, reap, see};
 use crate::folder::Folder;
 use crate::inherited::Inherited;
-use crate::launch::{FOLDER_VARIABLE, Program, launch};
+use crate::launch::{FOLDER_VARIABLE, Program, Variables, launch};
 use crate::oom::OomWatch;
 use crate::relay::Relay;
 use crate::report::Ended;
@@ -98,8 +100,11 @@ fn run(arguments: &Arguments) -> Result<How> {
     // Before the program, so that it gets every signal that the program gets.
     let sentinel = Sentinel::start(&arguments.command).ok();
     let name = &arguments.command[0];
-    let path = folder.as_ref().map(Folder::path);
-    let mut program = match launch(&arguments.command, path, &inherited) {
+    let variables = Variables {
+        folder: folder.as_ref().map(Folder::path),
+        heartbeat: arguments.heartbeat,
+    };
+    let mut program = match launch(&arguments.command, variables, &inherited) {
         Ok(program) => program,
         Err(refusal) => {
             say(&format!("cannot run {}: {}", name.display(), refusal.error));
@@ -118,24 +123,30 @@ fn run(arguments: &Arguments) -> Result<How> {
         inherited: &inherited,
     };
     let relay = Relay::new(program.pid, sentinel);
-    let ending = until_end(&mut program, &signals, relay, watch, || hung.report())
+    let cannot = || format!("cannot tell how {} ended", name.display());
+    let ending = until_end(&program, &signals, relay, watch, || hung.report())
         .or_else(|error| {
             // The program runs on, and its end still is ours.
             say(&format!("error: {error}; signals are no longer passed on"));
-            reap(&mut program)
+            see(&program)
         })
-        .with_context(|| format!("cannot tell how {} ended", name.display()))?;
+        .with_context(cannot)?;
+    let oom = oom.end();
     let captures = folder
         .as_ref()
         .map(|folder| folder.place.captures())
         .unwrap_or_default();
+    let killed_for_memory = oom.killed(ending.how);
+    let unwitnessed = witness::write(&captures, &program, &ending, killed_for_memory);
+    reap(&mut program).with_context(cannot)?;
     let died = !ending.how.is_success();
     let run = Ended {
         name,
         program: &program,
         ending,
-        oom: oom.end(),
+        oom,
         captures: &captures,
+        unwitnessed,
         folder: folder.as_ref().map(Folder::path),
     };
     match arguments.summary {
@@ -245,5 +256,6 @@ fn wait_for(
 ) -> io::Result<()> {
     let mut hook = Program::of(hooks::start(command, folder, program, inherited)?);
     let relay = Relay::new(hook.pid, None);
-    until_end(&mut hook, signals, relay, None, || {}).map(drop)
+    until_end(&hook, signals, relay, None, || {})?;
+    reap(&mut hook)
 }

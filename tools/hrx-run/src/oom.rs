@@ -7,6 +7,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::ending::How;
+
 /// A file with a counter `oom_kill` in it, and its value when the program had not started.
 #[derive(Debug, PartialEq, Eq)]
 struct Counter {
@@ -20,9 +22,9 @@ impl Counter {
         Some(Self { path, before })
     }
 
-    /// How much it has grown.
-    fn kills(&self) -> u64 {
-        value(&self.path).map_or(0, |after| after.saturating_sub(self.before))
+    /// How much it has grown. None: it cannot be read any more.
+    fn kills(&self) -> Option<u64> {
+        Some(value(&self.path)?.saturating_sub(self.before))
     }
 }
 
@@ -46,7 +48,9 @@ pub struct OomWatch {
 /// What the counters say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Oom {
-    /// They have not grown, or there are none.
+    /// That of the machine has not grown.
+    No,
+    /// That of the cgroup has not grown, or there are none. Killed may be a process that went to another cgroup.
     NotSeen,
     /// How many processes of the program's cgroup were killed, and the file that says so.
     InCgroup { kills: u64, file: PathBuf },
@@ -67,7 +71,7 @@ impl OomWatch {
     pub fn end(&self) -> Oom {
         let kills_of = |counter: &Option<Counter>| {
             let counter = counter.as_ref()?;
-            let kills = counter.kills();
+            let kills = counter.kills()?;
             (kills > 0).then(|| (kills, counter.path.clone()))
         };
         if let Some((kills, file)) = kills_of(&self.cgroup) {
@@ -76,17 +80,28 @@ impl OomWatch {
         // A cgroup's own counter knows better.
         match kills_of(&self.machine) {
             Some((kills, file)) if self.cgroup.is_none() => Oom::OnMachine { kills, file },
+            None if self.machine.as_ref().and_then(Counter::kills) == Some(0) => Oom::No,
             _ => Oom::NotSeen,
         }
     }
 }
 
 impl Oom {
+    /// Whether it killed a program that ended in that way. None: it cannot be told.
+    pub fn killed(&self, how: How) -> Option<bool> {
+        match (how, self) {
+            (How::Killed(nix::libc::SIGKILL), Self::InCgroup { .. }) => Some(true),
+            (How::Killed(nix::libc::SIGKILL), Self::NotSeen | Self::OnMachine { .. }) => None,
+            // It kills by no other signal.
+            _ => Some(false),
+        }
+    }
+
     /// What to say of it for a program that ended by that signal, if by any. None: nothing.
     pub fn text(&self, signal: Option<i32>) -> Option<String> {
         let by_its_signal = signal == Some(nix::libc::SIGKILL);
         let (kills, file) = match self {
-            Self::NotSeen => return None,
+            Self::No | Self::NotSeen => return None,
             Self::InCgroup { kills, file } | Self::OnMachine { kills, file } => (kills, file),
         };
         let processes = match kills {
@@ -199,7 +214,7 @@ mod tests {
             ("proc/vmstat", VMSTAT),
         ]);
         let watch = OomWatch::begin(root.path());
-        assert_eq!(watch.end(), Oom::NotSeen);
+        assert_eq!(watch.end(), Oom::No);
         // Another cgroup's victim.
         write(&root, "proc/vmstat", "oom_kill 6\n");
         assert_eq!(watch.end(), Oom::NotSeen);
@@ -214,6 +229,12 @@ mod tests {
                 file.display()
             )
         );
+        let killed = How::Killed(nix::libc::SIGKILL);
+        assert_eq!(found.killed(killed), Some(true));
+        assert_eq!(found.killed(How::Killed(15)), Some(false));
+        assert_eq!(found.killed(How::Exited(137)), Some(false));
+        assert_eq!(Oom::No.killed(killed), Some(false));
+        assert_eq!(Oom::NotSeen.killed(killed), None);
         assert_eq!(found, Oom::InCgroup { kills: 1, file });
         // A child of the program, perhaps.
         let text = found.text(None).unwrap();
@@ -265,7 +286,9 @@ mod tests {
         let root = root(&[("proc/vmstat", VMSTAT)]);
         let watch = OomWatch::begin(root.path());
         write(&root, "proc/vmstat", "oom_kill 6\n");
-        let text = watch.end().text(KILL).unwrap();
+        let found = watch.end();
+        assert_eq!(found.killed(How::Killed(9)), None);
+        let text = found.text(KILL).unwrap();
         assert!(text.starts_with(
             "perhaps by the kernel's out-of-memory killer, which killed 1 process of this machine"
         ));

@@ -23,6 +23,8 @@ pub struct Ended<'run> {
     pub ending: Ending,
     pub oom: Oom,
     pub captures: &'run [PathBuf],
+    /// Captures of the program that do not say how it ended, a line for each.
+    pub unwitnessed: Vec<String>,
     pub folder: Option<&'run Path>,
 }
 
@@ -51,6 +53,7 @@ pub fn ended(run: &Ended) {
         (captures, Some(folder)) => {
             lines.extend(summary::states(captures));
             lines.extend(descendants(captures, run.program));
+            lines.extend(run.unwitnessed.iter().cloned());
             lines.push(format!("next: hrx-convert --summary {}", quoted(folder)));
         }
     }
@@ -86,8 +89,13 @@ fn descendants(captures: &[PathBuf], program: &Program) -> Option<String> {
                 .is_none_or(|ticks| ticks == identity.process_start_ticks);
         let end = match trace.ending() {
             CaptureEnding::Live => "still running",
-            CaptureEnding::WriterDied => "end not seen",
-            // Of an ending that this version does not know, there is nothing to say.
+            CaptureEnding::Ending => "ending",
+            CaptureEnding::WriterDied | CaptureEnding::EndedWithoutFinish => "end not seen",
+            CaptureEnding::ReplacedByExec => "replaced by exec",
+            CaptureEnding::CannotTell | CaptureEnding::NotFinished => {
+                "cannot be told whether it still runs"
+            }
+            // One that finished, left by exit, or ended in a way that this version does not know: there is nothing to say.
             _ => continue,
         };
         if !own {

@@ -38,9 +38,9 @@ pub fn states(paths: &[PathBuf]) -> Vec<String> {
 
 fn rank(ending: Ending) -> u8 {
     match ending {
-        Ending::WriterDied => 0,
-        Ending::Live => 1,
-        _ => 2,
+        Ending::Finished | Ending::LeftByExit => 2,
+        Ending::Live | Ending::Ending => 1,
+        _ => 0,
     }
 }
 

@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::ending::{Ending, reap};
+use crate::ending::{Ending, see};
 use crate::launch::Program;
 use crate::relay::Relay;
 use crate::signals::Signals;
 use crate::stuck::StuckWatch;
 use crate::terminal::{State, look, stop_too};
 
-/// Waits for the end of the program. `stuck` is called for each hang.
+/// Waits for the end of the program, and does not take its status. `stuck` is called for each hang.
 pub fn until_end(
-    program: &mut Program,
+    program: &Program,
     signals: &Signals,
     mut relay: Relay,
     mut watch: Option<StuckWatch>,
@@ -23,7 +23,7 @@ pub fn until_end(
 ) -> io::Result<Ending> {
     loop {
         match look(program)? {
-            State::Ended => return reap(program),
+            State::Ended => return see(program),
             State::Stopped(signal) => {
                 stop_too(signal);
                 if let Some(watch) = &mut watch {

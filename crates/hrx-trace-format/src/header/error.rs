@@ -35,7 +35,7 @@ pub enum HeaderError {
     },
     /// A major version this reader does not know.
     #[error(
-        "format version at offset 8: found {found_major}.{found_minor}, expected {VERSION_MAJOR}.x: convert it with a newer hrx-convert"
+        "format version at offset 8: found {found_major}.{found_minor}, expected {VERSION_MAJOR}.x: convert it with the hrx-convert of the version that recorded it"
     )]
     Version {
         /// The file's major version.

@@ -4,9 +4,9 @@ use bytemuck::Zeroable;
 
 use super::identity::Identity;
 use crate::constants::{
-    CAPACITY_MAX, CONTROL_STRIDE, COUNTERS_OFFSET, IDENTITY_BYTES, MAGIC, OPEN_SLOTS, PAGE_BYTES,
-    RECORD_BYTES, RING_COUNT_MAX, TABLE_BYTES_DEFAULT, TABLE_BYTES_MAX, VERSION_MAJOR,
-    VERSION_MINOR,
+    CAPACITY_MAX, CONTROL_OFFSET, CONTROL_STRIDE, COUNTERS_OFFSET, IDENTITY_BYTES, MAGIC,
+    NAME_BYTES_DEFAULT, NAME_BYTES_MAX, OPEN_SLOTS_DEFAULT, OPEN_SLOTS_MAX, OPEN_STRIDE,
+    PAGE_BYTES, RECORD_BYTES, RING_COUNT_MAX, VERSION_MAJOR, VERSION_MINOR, WITNESS_OFFSET,
 };
 
 /// What the creator of a file chooses; the rest of the layout follows from it.
@@ -25,18 +25,21 @@ pub struct Geometry {
     pub capacity: u64,
     /// Number of rings, 1 to [`RING_COUNT_MAX`](super::RING_COUNT_MAX).
     pub ring_count: u32,
-    /// Size of the label table in bytes, rounded up to a page; up to [`TABLE_BYTES_MAX`](crate::label::TABLE_BYTES_MAX).
-    pub label_bytes: u64,
+    /// Slots of the open table, up to [`OPEN_SLOTS_MAX`](crate::open::OPEN_SLOTS_MAX).
+    pub open_slots: u32,
+    /// Size of the name table in bytes, rounded up to a page; up to [`NAME_BYTES_MAX`](crate::name::NAME_BYTES_MAX).
+    pub name_bytes: u64,
 }
 
 impl Geometry {
-    /// One ring of `capacity` records and a label table of the default size.
+    /// One ring of `capacity` records, and an open table and a name table of the default size.
     #[must_use]
     pub const fn new(capacity: u64) -> Self {
         Self {
             capacity,
             ring_count: 1,
-            label_bytes: TABLE_BYTES_DEFAULT,
+            open_slots: OPEN_SLOTS_DEFAULT,
+            name_bytes: NAME_BYTES_DEFAULT,
         }
     }
 
@@ -46,13 +49,16 @@ impl Geometry {
         Self { ring_count, ..self }
     }
 
-    /// The same with a label table of `label_bytes` bytes.
+    /// The same with `open_slots` open slots.
     #[must_use]
-    pub const fn label_bytes(self, label_bytes: u64) -> Self {
-        Self {
-            label_bytes,
-            ..self
-        }
+    pub const fn open_slots(self, open_slots: u32) -> Self {
+        Self { open_slots, ..self }
+    }
+
+    /// The same with a name table of `name_bytes` bytes.
+    #[must_use]
+    pub const fn name_bytes(self, name_bytes: u64) -> Self {
+        Self { name_bytes, ..self }
     }
 
     /// An identity with version, sizes and offsets filled in and everything else zero. None if a value is out of range.
@@ -62,18 +68,19 @@ impl Geometry {
             || self.capacity > CAPACITY_MAX
             || self.ring_count == 0
             || self.ring_count > RING_COUNT_MAX
-            || self.label_bytes > TABLE_BYTES_MAX
+            || self.open_slots > OPEN_SLOTS_MAX
+            || self.name_bytes > NAME_BYTES_MAX
         {
             return None;
         }
         let rings = u64::from(self.ring_count);
         let page_up = |bytes: u64| bytes.checked_next_multiple_of(PAGE_BYTES);
-        let control_offset = COUNTERS_OFFSET.checked_add(CONTROL_STRIDE)?;
-        let open_offset = page_up(control_offset.checked_add(CONTROL_STRIDE.checked_mul(rings)?)?)?;
-        let open_bytes = u64::from(OPEN_SLOTS).checked_mul(RECORD_BYTES as u64)?;
-        let label_offset = page_up(open_offset.checked_add(open_bytes)?)?;
-        let label_bytes = page_up(self.label_bytes)?;
-        let ring_offset = label_offset.checked_add(label_bytes)?;
+        let control_bytes = CONTROL_STRIDE.checked_mul(rings)?;
+        let open_offset = page_up(CONTROL_OFFSET.checked_add(control_bytes)?)?;
+        let open_bytes = OPEN_STRIDE.checked_mul(u64::from(self.open_slots))?;
+        let name_offset = page_up(open_offset.checked_add(open_bytes)?)?;
+        let name_bytes = page_up(self.name_bytes)?;
+        let ring_offset = name_offset.checked_add(name_bytes)?;
         let ring_stride = page_up(self.capacity.checked_mul(RECORD_BYTES as u64)?)?;
         let file_bytes = ring_offset.checked_add(ring_stride.checked_mul(rings)?)?;
         Some(Identity {
@@ -83,16 +90,18 @@ impl Geometry {
             identity_bytes: IDENTITY_BYTES,
             file_bytes,
             counters_offset: COUNTERS_OFFSET,
-            control_offset,
+            witness_offset: WITNESS_OFFSET,
+            control_offset: CONTROL_OFFSET,
             control_stride: CONTROL_STRIDE,
             open_offset,
-            label_offset,
-            label_bytes,
+            open_stride: OPEN_STRIDE,
+            name_offset,
+            name_bytes,
             ring_offset,
             ring_stride,
             capacity: self.capacity,
             ring_count: self.ring_count,
-            open_slots: OPEN_SLOTS,
+            open_slots: self.open_slots,
             ..Identity::zeroed()
         })
     }
@@ -127,7 +136,11 @@ mod tests {
                 ..fine
             },
             Geometry {
-                label_bytes: TABLE_BYTES_MAX + 1,
+                open_slots: OPEN_SLOTS_MAX + 1,
+                ..fine
+            },
+            Geometry {
+                name_bytes: NAME_BYTES_MAX + 1,
                 ..fine
             },
         ] {

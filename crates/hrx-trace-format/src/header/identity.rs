@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 use core::mem::offset_of;
 
 use crate::checksum::Checksum;
-use crate::constants::{COUNTERS_OFFSET, IDENTITY_BYTES, RECORD_BYTES};
+use crate::constants::{BLOCK_BYTES, COUNTERS_OFFSET, IDENTITY_BYTES, RECORD_BYTES};
 
 /// Who recorded, when, and where in the file everything lies. Offsets are from the start of the file, in bytes.
 #[repr(C)]
@@ -26,16 +26,20 @@ pub struct Identity {
     pub file_bytes: u64,
     /// Where the [`Counters`](super::Counters) lie.
     pub counters_offset: u64,
+    /// Where the [`Witness`](crate::Witness) lies.
+    pub witness_offset: u64,
     /// Where ring 0's control line lies: one u64, `claimed`, the number of tickets the ring has given out.
     pub control_offset: u64,
     /// Distance from one ring's control line to the next.
     pub control_stride: u64,
     /// Where the open table lies.
     pub open_offset: u64,
-    /// Where the label table lies.
-    pub label_offset: u64,
-    /// Size of the label table.
-    pub label_bytes: u64,
+    /// Size of an open slot, and distance from one to the next: 64 to 4096, a multiple of 64.
+    pub open_stride: u64,
+    /// Where the name table lies.
+    pub name_offset: u64,
+    /// Size of the name table.
+    pub name_bytes: u64,
     /// Where ring 0 lies.
     pub ring_offset: u64,
     /// Distance from one ring to the next.
@@ -52,6 +56,14 @@ pub struct Identity {
     pub epoch_realtime_ns: u64,
     /// The same moment by CLOCK_BOOTTIME (CLOCK_MONOTONIC that also runs while the machine sleeps), in nanoseconds.
     pub epoch_boottime_ns: u64,
+    /// The three clocks were read within this many nanoseconds; 2^32 - 1: at least that.
+    pub epoch_bracket_ns: u32,
+    /// The clock of the file's times: [`CLOCK_MONOTONIC`](super::CLOCK_MONOTONIC). Of any other, a reader knows only that its times count from the start.
+    pub clock: u32,
+    /// CLOCK_MONOTONIC of the process's time namespace minus the machine's own. [`Identity::monotonic_offset`] says whether it is known.
+    pub monotonic_offset_ns: i64,
+    /// Inode of the process's time namespace (/proc/self/ns/time); 0: unknown, or the kernel has none.
+    pub time_namespace: u64,
     /// The kernel's random id of this boot, as 16 bytes; all zero: unknown. Monotonic times compare only within one boot.
     pub boot_id: [u8; 16],
     /// Random id of this capture.
@@ -64,13 +76,20 @@ pub struct Identity {
     pub process_id: u32,
     /// How many bytes of `attributes` are used.
     pub attributes_bytes: u32,
+    /// [`IDENTITY_OFFSET_KNOWN`]. The other bits are unused.
+    pub identity_flags: u32,
+    /// Unused: a writer clears it, a reader ignores it.
+    pub unused: u32,
     /// Name of the host, UTF-8, padded with zeroes.
     pub host_name: [u8; 64],
     /// Name of the program, UTF-8, padded with zeroes.
     pub program: [u8; 64],
     /// What the program says about itself (rank, attempt, version …): `key=value` lines, each ended by LF, UTF-8.
-    pub attributes: [u8; 704],
+    pub attributes: [u8; 656],
 }
+
+/// Bit 0 of `identity_flags`: `monotonic_offset_ns` is known.
+pub const IDENTITY_OFFSET_KNOWN: u32 = 1;
 
 const _: () = {
     assert!(size_of::<Identity>() == IDENTITY_BYTES as usize);
@@ -98,11 +117,44 @@ impl Identity {
             .saturating_add(self.control_stride.saturating_mul(ring as u64))
     }
 
-    /// Where slot `slot` of the open table lies.
+    /// Where slot `slot` of the open table lies: its line 0, the open record.
     #[must_use]
     pub const fn open_slot(&self, slot: u32) -> u64 {
         self.open_offset
-            .saturating_add((RECORD_BYTES as u64).saturating_mul(slot as u64))
+            .saturating_add(self.open_stride.saturating_mul(slot as u64))
+    }
+
+    /// Where line `line` of slot `slot` of the open table lies.
+    #[must_use]
+    pub const fn open_line(&self, slot: u32, line: u32) -> u64 {
+        self.open_slot(slot)
+            .saturating_add((RECORD_BYTES as u64).saturating_mul(line as u64))
+    }
+
+    /// How many lines an open slot has, with its open record: 1 to 64.
+    #[must_use]
+    pub const fn open_lines(&self) -> u32 {
+        match self.open_stride.checked_div(RECORD_BYTES as u64) {
+            Some(lines) => lines as u32,
+            None => 0,
+        }
+    }
+
+    /// Where the entry of name `name_id` lies, if it lies in the table. Ids begin at 1.
+    #[must_use]
+    pub const fn name_entry(&self, name_id: u32) -> u64 {
+        self.name_offset
+            .saturating_add((BLOCK_BYTES as u64).saturating_mul((name_id as u64).saturating_sub(1)))
+    }
+
+    /// The offset of the process's CLOCK_MONOTONIC from the machine's own, in nanoseconds. None: unknown.
+    #[must_use]
+    pub const fn monotonic_offset(&self) -> Option<i64> {
+        if self.identity_flags & IDENTITY_OFFSET_KNOWN != 0 {
+            Some(self.monotonic_offset_ns)
+        } else {
+            None
+        }
     }
 
     /// Where slot `slot` of ring `ring` lies.

@@ -6,8 +6,9 @@ use super::error::HeaderError;
 use super::identity::Identity;
 use crate::checksum::Checksum;
 use crate::constants::{
-    BLOCK_BYTES, CAPACITY_MAX, COUNTERS_OFFSET, IDENTITY_BYTES, MAGIC, RECORD_BYTES,
-    RING_COUNT_MAX, TABLE_BYTES_MAX, VERSION_MAJOR,
+    BLOCK_BYTES, CAPACITY_MAX, COUNTERS_BYTES, COUNTERS_OFFSET, IDENTITY_BYTES, MAGIC,
+    NAME_BYTES_MAX, OPEN_SLOTS_MAX, OPEN_STRIDE_MAX, RECORD_BYTES, RING_COUNT_MAX, VERSION_MAJOR,
+    WITNESS_BYTES,
 };
 
 impl Identity {
@@ -99,17 +100,22 @@ impl Identity {
         );
         expect!(
             open_slots,
-            self.open_slots < u32::from(u8::MAX),
-            "at most 254"
+            self.open_slots <= OPEN_SLOTS_MAX,
+            "at most 65534"
         );
         expect!(
-            label_bytes,
-            self.label_bytes <= TABLE_BYTES_MAX,
+            open_stride,
+            aligned(self.open_stride) && (line..=OPEN_STRIDE_MAX).contains(&self.open_stride),
+            "a multiple of 64 from 64 to 4096"
+        );
+        expect!(
+            name_bytes,
+            self.name_bytes <= NAME_BYTES_MAX,
             "at most 16 MiB"
         );
         expect!(
-            label_bytes,
-            self.label_bytes.is_multiple_of(BLOCK_BYTES as u64),
+            name_bytes,
+            self.name_bytes.is_multiple_of(BLOCK_BYTES as u64),
             "a multiple of 64"
         );
         expect!(
@@ -118,10 +124,24 @@ impl Identity {
             "a multiple of 64 after the identity"
         );
         expect!(
+            witness_offset,
+            self.witness_offset.is_multiple_of(WITNESS_BYTES as u64)
+                && ends_by(
+                    self.counters_offset,
+                    Some(COUNTERS_BYTES as u64),
+                    self.witness_offset
+                ),
+            "a multiple of 128 after the counters"
+        );
+        expect!(
             control_offset,
             aligned(self.control_offset)
-                && ends_by(self.counters_offset, Some(line), self.control_offset),
-            "a multiple of 64 after the counters"
+                && ends_by(
+                    self.witness_offset,
+                    Some(WITNESS_BYTES as u64),
+                    self.control_offset
+                ),
+            "a multiple of 64 after the witness"
         );
         expect!(
             control_stride,
@@ -139,20 +159,20 @@ impl Identity {
             "a multiple of 64 after the control lines"
         );
         expect!(
-            label_offset,
-            aligned(self.label_offset)
+            name_offset,
+            aligned(self.name_offset)
                 && ends_by(
                     self.open_offset,
-                    u64::from(self.open_slots).checked_mul(line),
-                    self.label_offset
+                    self.open_stride.checked_mul(u64::from(self.open_slots)),
+                    self.name_offset
                 ),
             "a multiple of 64 after the open table"
         );
         expect!(
             ring_offset,
             aligned(self.ring_offset)
-                && ends_by(self.label_offset, Some(self.label_bytes), self.ring_offset),
-            "a multiple of 64 after the label table"
+                && ends_by(self.name_offset, Some(self.name_bytes), self.ring_offset),
+            "a multiple of 64 after the name table"
         );
         expect!(
             ring_stride,
@@ -210,9 +230,9 @@ mod tests {
     fn the_smallest_file() {
         let identity = Geometry::new(1).layout().unwrap();
         assert_eq!(identity.open_offset, 4096);
-        assert_eq!(identity.label_offset, 8192);
-        assert_eq!(identity.ring_offset, 8192 + 65536);
-        assert_eq!(identity.file_bytes, 8192 + 65536 + 4096);
+        assert_eq!(identity.name_offset, 4096 + (512 << 10));
+        assert_eq!(identity.ring_offset, 4096 + (512 << 10) + (1 << 20));
+        assert_eq!(identity.file_bytes, 8192 + (512 << 10) + (1 << 20));
         assert_eq!(
             parse(&page_of(identity)),
             Ok(identity.sealed(&Checksum::new()))
@@ -222,9 +242,10 @@ mod tests {
     proptest! {
         #[test]
         fn every_layout_is_accepted(
-            capacity in 1..=CAPACITY_MAX, ring_count in 1..=RING_COUNT_MAX, label_bytes in 0..=TABLE_BYTES_MAX,
+            capacity in 1..=CAPACITY_MAX, ring_count in 1..=RING_COUNT_MAX, open_slots in 0..=OPEN_SLOTS_MAX,
+            name_bytes in 0..=NAME_BYTES_MAX,
         ) {
-            let identity = Geometry { capacity, ring_count, label_bytes }.layout().unwrap();
+            let identity = Geometry { capacity, ring_count, open_slots, name_bytes }.layout().unwrap();
             prop_assert_eq!(parse(&page_of(identity)), Ok(identity.sealed(&Checksum::new())));
             let last = identity.ring_slot(ring_count - 1, capacity - 1);
             prop_assert!(last + RECORD_BYTES as u64 <= identity.file_bytes);
@@ -248,7 +269,7 @@ mod tests {
 
         /// A forger can make the checksum hold, so the rules must hold without it.
         #[test]
-        fn forged_offsets_never_overlap_or_overflow(field in 0usize..13, value: u64, small in 0u64..100_000, pick: bool) {
+        fn forged_offsets_never_overlap_or_overflow(field in 0usize..15, value: u64, small in 0u64..100_000, pick: bool) {
             let mut identity = Geometry::new(8).layout().unwrap();
             let value = if pick { value } else { small };
             match field {
@@ -257,19 +278,23 @@ mod tests {
                 2 => identity.control_offset = value,
                 3 => identity.control_stride = value,
                 4 => identity.open_offset = value,
-                5 => identity.label_offset = value,
-                6 => identity.label_bytes = value,
+                5 => identity.name_offset = value,
+                6 => identity.name_bytes = value,
                 7 => identity.ring_offset = value,
                 8 => identity.ring_stride = value,
                 9 => identity.capacity = value,
                 10 => identity.ring_count = value as u32,
                 11 => identity.open_slots = value as u32,
+                12 => identity.open_stride = value,
+                13 => identity.witness_offset = value,
                 _ => identity.attributes_bytes = value as u32,
             }
             if let Ok(parsed) = parse(&page_of(identity)) {
+                prop_assert!(parsed.counters_offset + 128 <= parsed.witness_offset);
+                prop_assert!(parsed.witness_offset + 128 <= parsed.control_offset);
                 prop_assert!(parsed.control_line(parsed.ring_count - 1) + 64 <= parsed.open_offset);
-                prop_assert!(parsed.open_slot(parsed.open_slots) <= parsed.label_offset);
-                prop_assert!(parsed.label_offset + parsed.label_bytes <= parsed.ring_offset);
+                prop_assert!(parsed.open_slot(parsed.open_slots) <= parsed.name_offset);
+                prop_assert!(parsed.name_offset + parsed.name_bytes <= parsed.ring_offset);
                 prop_assert!(parsed.ring_slot(parsed.ring_count - 1, parsed.capacity) <= parsed.file_bytes);
             }
         }
@@ -299,15 +324,15 @@ mod tests {
         text_mode.remove(4);
         assert_eq!(
             message(&text_mode),
-            "magic at offset 0 damaged as by a text-mode transfer: found [89, 48, 52, 58, 0a, 1a, 0a, 01], expected [89, 48, 52, 58, 0d, 0a, 1a, 0a]"
+            "magic at offset 0 damaged as by a text-mode transfer: found [89, 48, 52, 58, 0a, 1a, 0a, 02], expected [89, 48, 52, 58, 0d, 0a, 1a, 0a]"
         );
         assert_eq!(
             message(&page_of(Identity {
-                version_major: 2,
-                version_minor: 7,
+                version_major: 1,
+                version_minor: 0,
                 ..good
             })),
-            "format version at offset 8: found 2.7, expected 1.x: convert it with a newer hrx-convert"
+            "format version at offset 8: found 1.0, expected 2.x: convert it with the hrx-convert of the version that recorded it"
         );
         assert_eq!(
             message(&page_of(Identity {
@@ -321,7 +346,7 @@ mod tests {
                 capacity: 0,
                 ..good
             })),
-            "header field capacity at offset 96: found 0, expected 1 to 2^46"
+            "header field capacity at offset 112: found 0, expected 1 to 2^46"
         );
         let mut flipped = page_of(good);
         flipped[200] ^= 1;

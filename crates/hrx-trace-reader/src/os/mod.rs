@@ -2,6 +2,8 @@
 //!
 //! Linux answers all of it. Elsewhere the answer is "unknown", and the file's lock alone tells a live writer from a dead one.
 
+mod answers;
+
 #[cfg(target_os = "linux")]
 mod linux;
 // Compiled for tests too, so that it is type-checked where the project is developed.
@@ -13,5 +15,8 @@ use linux as this_system;
 #[cfg(not(target_os = "linux"))]
 use other as this_system;
 
-pub use this_system::{boot_id, pid_namespace, start_ticks};
-pub(crate) use this_system::{monotonic_ns, next_data, process_runs};
+pub(crate) use answers::{FileId, Process};
+pub use this_system::{boot_id, pid_namespace, start_ticks, time_namespace};
+pub(crate) use this_system::{
+    find, is_mapped, lock_taker, monotonic_ns, next_data, only_here, process,
+};

@@ -79,13 +79,14 @@ impl Recheck {
         self.overtaken
     }
 
-    /// Reads the slot of `ticket` until there is a verdict.
+    /// Reads the slot of `ticket` until there is a verdict: again and again, if it `waits`.
     pub(crate) fn verdict(
         &mut self,
         source: &Source,
         ring: &Ring,
         ticket: u64,
         writer_runs: bool,
+        waits: bool,
     ) -> Verdict {
         let Some(slot) = slot_of(ticket, ring.capacity) else {
             return Verdict::Torn;
@@ -108,7 +109,7 @@ impl Recheck {
             if ticket <= self.note_claimed(ring, claimed) {
                 return Verdict::Overtaken;
             }
-            if self.patience == 0 {
+            if self.patience == 0 || !waits {
                 return match writer_runs {
                     true => Verdict::without_record(ring, &record, ticket),
                     false => Verdict::Torn,

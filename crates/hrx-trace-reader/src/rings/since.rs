@@ -3,11 +3,11 @@
 //! Tickets are nearly in order of completion: a record's ticket is taken after its region has ended. So if every record of a whole [`RUN`] of tickets
 //! ended more than [`RECORDED_WITHIN_NS`] before the moment, all earlier tickets belong to regions that had ended before it too, unless the program
 //! took longer than this to record all of that run. The last such run is found by halving, which reads sixteen runs of a ring of millions.
-//! A run without a record that verifies proves nothing. Where a run lies in a hole of the file, the run after the hole is looked at instead.
+//! Arguments and amendments have no place of their own in time: a run without an event that verifies proves nothing. Where a run lies in a hole of the file, the run after the hole is looked at instead.
 
 use bytemuck::Zeroable;
-use hrx_trace_format::Record;
 use hrx_trace_format::record::slot_of;
+use hrx_trace_format::{Item, Record};
 
 use crate::rings::ring::Ring;
 use crate::source::Source;
@@ -68,36 +68,49 @@ fn after_hole(source: &Source, ring: &Ring, ticket: u64, claimed: u64) -> Option
     None
 }
 
-/// The latest end within the newest run of tickets.
-pub(crate) fn latest_of_newest_ns(source: &Source, ring: &Ring, claimed: u64) -> Option<u64> {
+/// Gives `note` the ends of the events within the newest run of tickets.
+pub(crate) fn newest_ends(source: &Source, ring: &Ring, claimed: u64, note: impl FnMut(u64)) {
     let oldest = claimed
         .saturating_sub(ring.capacity.min(RUN))
         .saturating_add(1);
-    latest_end_ns(source, ring, oldest, claimed)
+    ends(source, ring, oldest, claimed, note);
 }
 
-/// The latest end of the tickets from `first` to `last`, at most [`RUN`] of them. None: none of their records verifies.
+/// The latest end of the tickets from `first` to `last`, at most [`RUN`] of them. None: none of their records verifies and is an event's.
 fn latest_end_ns(source: &Source, ring: &Ring, first: u64, last: u64) -> Option<u64> {
     let mut latest = None;
+    ends(source, ring, first, last, |end_ns| {
+        latest = latest.max(Some(end_ns));
+    });
+    latest
+}
+
+/// Gives `note` the ends of the events with the tickets from `first` to `last`, at most [`RUN`] of them, as far as their records verify.
+fn ends(source: &Source, ring: &Ring, first: u64, last: u64, mut note: impl FnMut(u64)) {
     let mut records = [Record::zeroed(); RUN as usize];
     let mut next = first;
     while next <= last {
-        let slot = slot_of(next, ring.capacity)?;
+        let Some(slot) = slot_of(next, ring.capacity) else {
+            return;
+        };
         let count = last
             .saturating_sub(next)
             .saturating_add(1)
             .min(ring.capacity.saturating_sub(slot))
             .min(RUN);
-        let records = records.get_mut(..count as usize)?;
+        let Some(records) = records.get_mut(..count as usize) else {
+            return;
+        };
         ring.read(source, slot, records);
         for (ticket, record) in (next..).zip(records.iter()) {
-            if ring.is_record_of(record, ticket) {
-                latest = latest.max(Some(record.end_ns()));
+            if ring.is_record_of(record, ticket)
+                && let Some(event) = Item::of(bytemuck::cast(*record))
+            {
+                event.end_ns().into_iter().for_each(&mut note);
             }
         }
         next = next.saturating_add(count);
     }
-    latest
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@
 //! - While the writer runs, a slot that does not verify is read again, but not where thousands in a row do not; the waits have a bound.
 
 use bytemuck::Zeroable;
-use hrx_trace_format::Record;
 use hrx_trace_format::record::{KIND_REGION, slot_of};
+use hrx_trace_format::{Item, Record};
 
 use crate::account::Account;
 use crate::damage::Damage;
@@ -33,13 +33,13 @@ pub(crate) struct Window {
     judged: usize,
     chunk_records: usize,
     account: Account,
-    /// Events handed out before the chunk.
+    /// Records recovered before the chunk.
     recovered_before: u64,
-    /// When the oldest record after the last overwritten or overtaken one was complete.
+    /// When the oldest event after the last overwritten or overtaken record was complete.
     complete_since_ns: Option<u64>,
     read_failed: Option<Damage>,
     recheck: Recheck,
-    /// Of a running writer: tickets without a record since the last event.
+    /// Of a running writer: tickets without a record since the last one that was recovered.
     barren: Barren,
     /// Of a window that is followed: tickets to ask for again. None: a ticket without a record gets its verdict at once.
     late: Option<Late>,
@@ -120,51 +120,89 @@ impl Window {
         self.slot = slot_of(self.expected, self.ring.capacity).unwrap_or_default();
     }
 
-    /// The next record that verifies. Lent rather than returned, so that it is copied once, by the caller that keeps it.
+    /// Where the next record that verifies, of an event or of anything else that this version knows, lies until the next call: see [`Window::record`].
     #[inline]
-    pub(crate) fn next(&mut self, source: &Source) -> Option<&Record> {
-        let index = loop {
+    pub(crate) fn next(&mut self, source: &Source) -> Option<usize> {
+        loop {
             let Some(record) = self.chunk.get(self.judged) else {
+                // Late ones first: what their threads recorded after them is to come after them.
+                if let Some(late) = self.next_late(source) {
+                    self.chunk.clear();
+                    self.chunk.push(late);
+                    self.judged = 1;
+                    return Some(0);
+                }
                 if self.fill(source) {
                     continue;
                 }
-                let late = self.next_late(source)?;
-                self.chunk.clear();
-                self.chunk.push(late);
-                self.judged = 1;
-                break 0;
+                return None;
             };
             let index = self.judged;
             let expected = self.expected;
             self.judged = index.wrapping_add(1);
             self.expected = expected.wrapping_add(1);
             if self.ring.is_record_of(record, expected) {
-                let (kind, end_ns) = (record.kind, record.end_ns());
-                if self.accepts(kind, end_ns) {
-                    break index;
+                // A copy of the record would be slower.
+                let accepted = match record.kind {
+                    KIND_REGION => {
+                        let end_ns = record.end_ns();
+                        self.accept(end_ns);
+                        true
+                    }
+                    _ => {
+                        let record = *record;
+                        self.accepts(&record)
+                    }
+                };
+                if accepted {
+                    return Some(index);
                 }
             } else if let found = *record
                 && let Some(believed) = self.judge(source, expected, Some(&found))
-                && self.accepts(believed.kind, believed.end_ns())
+                && self.accepts(&believed)
             {
                 *self.chunk.get_mut(index)? = believed;
-                break index;
+                return Some(index);
             }
-        };
+        }
+    }
+
+    /// The record at a place that [`Window::next`] has returned. Lent rather than returned, so that it is copied once, by the caller that keeps it.
+    #[inline]
+    pub(crate) fn record(&self, index: usize) -> Option<&Record> {
         self.chunk.get(index)
     }
 
-    /// Counts a record that verifies. Whether it is handed out.
+    /// Counts an event, which was complete at `end_ns`.
     #[inline]
-    fn accepts(&mut self, kind: u16, end_ns: u64) -> bool {
-        if kind != KIND_REGION {
-            self.account.skipped = self.account.skipped.wrapping_add(1);
-            return false;
-        }
+    fn accept(&mut self, end_ns: u64) {
         self.account.recovered = self.account.recovered.wrapping_add(1);
         if self.complete_since_ns.is_none() {
             self.complete_since_ns = Some(end_ns);
         }
+    }
+
+    /// Counts a record that verifies. Whether it is handed out.
+    #[inline(never)]
+    fn accepts(&mut self, record: &Record) -> bool {
+        let Some(item) = Item::of(bytemuck::cast(*record)) else {
+            self.account.skipped = self.account.skipped.wrapping_add(1);
+            return false;
+        };
+        match item.end_ns() {
+            Some(end_ns) => self.accept(end_ns),
+            // It has no place of its own in time.
+            None => self.account.recovered = self.account.recovered.wrapping_add(1),
+        }
+        let count = match item {
+            Item::Mark(_) => &mut self.account.marks,
+            Item::Value(_) => &mut self.account.values,
+            Item::Argument(_) => &mut self.account.arguments,
+            Item::Amendment(_) => &mut self.account.amendments,
+            // Regions are all others.
+            _ => return true,
+        };
+        *count = count.wrapping_add(1);
         true
     }
 
@@ -173,7 +211,7 @@ impl Window {
     fn next_late(&mut self, source: &Source) -> Option<Record> {
         while let Some(expected) = self.late.as_mut()?.pop() {
             if let Some(believed) = self.judge(source, expected, None)
-                && self.accepts(believed.kind, believed.end_ns())
+                && self.accepts(&believed)
             {
                 return Some(believed);
             }
@@ -197,6 +235,15 @@ impl Window {
             &mut account.torn
         };
         *missing = missing.saturating_add(late);
+        let others = [
+            account.marks,
+            account.values,
+            account.arguments,
+            account.amendments,
+        ];
+        account.regions = others
+            .into_iter()
+            .fold(account.recovered, u64::saturating_sub);
         account
     }
 
@@ -310,8 +357,10 @@ impl Window {
             // This many tickets without a record are no threads inside `record`: they are not worth a read each.
             Verdict::without_record(&self.ring, found, expected)
         } else if self.writer_runs || self.late.is_some() {
+            // A late one will be asked for again: it is not worth waiting for.
+            let waits = found.is_some();
             self.recheck
-                .verdict(source, &self.ring, expected, self.writer_runs)
+                .verdict(source, &self.ring, expected, self.writer_runs, waits)
         } else {
             Verdict::Torn
         };
@@ -339,7 +388,7 @@ impl Window {
 #[derive(Debug, Default)]
 struct Barren {
     count: u64,
-    /// How many events had been recovered when the row began.
+    /// How many records had been recovered when the row began.
     recovered: u64,
 }
 
@@ -364,7 +413,7 @@ impl Barren {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Event;
+    use crate::event::{Event, Kind};
     use crate::rings::claimed::Evidence;
     use crate::source::Lock;
     use crate::source::fake::{self, Fake};
@@ -391,6 +440,7 @@ mod tests {
             Account {
                 claimed: 3,
                 recovered: 3,
+                regions: 3,
                 ..Account::default()
             }
         );
@@ -406,9 +456,7 @@ mod tests {
                 lane: 0,
                 label_id: 0,
                 thread_id: 42,
-                status: 0,
-                failed: false,
-                saturated: false
+                ..Event::default()
             }
         );
     }
@@ -428,8 +476,8 @@ mod tests {
                 label_id: 7,
                 thread_id: 8,
                 status: 9,
-                flags: 3,
-                open_slot: 11,
+                flags: 15,
+                open_slot: u16::MAX,
                 kind: KIND_REGION,
                 crc32: 0,
             },
@@ -437,6 +485,8 @@ mod tests {
         assert_eq!(
             image.read().0,
             [Event {
+                kind: Kind::Region,
+                value: 0.0,
                 ring: 0,
                 sequence: 1,
                 start_ns: 2,
@@ -448,7 +498,11 @@ mod tests {
                 thread_id: 8,
                 status: 9,
                 failed: true,
-                saturated: true
+                cancelled: true,
+                hidden: true,
+                saturated: true,
+                arguments: Vec::new(),
+                arguments_lost: 1,
             }]
         );
     }

@@ -1,20 +1,57 @@
-//! The regions that the open table shows as running.
+//! The regions that the open table shows as running, and what the lines of their slots say about them.
 
 use bytemuck::Zeroable;
-use hrx_trace_format::open::{KIND_OPEN, SEQUENCE_TAKEN};
-use hrx_trace_format::{Area, Checksum, Identity, OpenRecord};
+use hrx_trace_format::line::{self, LINE_AMENDMENT, LINE_ARGUMENTS};
+use hrx_trace_format::open::SEQUENCE_TAKEN;
+use hrx_trace_format::{Amendment, Area, Argument, Checksum, Identity, OpenRecord};
 
+use crate::argument;
 use crate::damage::Damage;
+use crate::event::OpenRegion;
 use crate::source::Source;
 
 /// How often a slot that a running writer is changing is read again.
 const RETRIES: u32 = 8;
 
-/// The open table, as read once.
+/// How many slots are read at once: at most 2 MiB, however large a slot is.
+const SLOTS_AT_ONCE: usize = 512;
+
+/// How many lines with arguments are kept: at most 64 MiB. This version's writers have at most 393,204; a file can claim ten times as many.
+const ARGUMENT_LINES_MAX: usize = 1 << 20;
+
+/// The region that a slot shows, as its lines were read.
 #[derive(Clone, Debug)]
+pub(crate) struct Tenant {
+    pub(crate) slot: u32,
+    pub(crate) record: OpenRecord,
+    /// What the line of the latest amendment says, its ticket as its sequence.
+    pub(crate) amendment: Option<Amendment>,
+    /// What the lines of arguments say, their tickets as their sequences.
+    pub(crate) arguments: Vec<Argument>,
+    /// The highest ordinal of the arguments that there was no room to keep.
+    pub(crate) not_kept: Option<u16>,
+}
+
+impl Tenant {
+    /// What the slot alone says about it.
+    pub(crate) fn region(&self) -> OpenRegion {
+        let mut region = OpenRegion::new(self.slot, &self.record);
+        if let Some(amendment) = &self.amendment {
+            region.amend(amendment);
+        }
+        region.arguments = argument::joined(&self.arguments);
+        region.arguments_lost = argument::lost(&self.arguments, self.not_kept);
+        region
+    }
+}
+
+/// The open table, as read once.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct OpenTable {
-    /// Slot by slot; None: no region runs in it.
-    pub(crate) slots: Vec<Option<OpenRecord>>,
+    /// What it shows, by slot.
+    pub(crate) tenants: Vec<Tenant>,
+    /// Slot by slot: 1 + the place in `tenants`; 0: no region runs in it.
+    places: Vec<u16>,
     /// Slots whose content does not verify.
     pub(crate) torn: u64,
 }
@@ -27,39 +64,113 @@ impl OpenTable {
         writer_runs: bool,
         damages: &mut Vec<Damage>,
     ) -> Self {
-        let mut records = vec![OpenRecord::zeroed(); identity.open_slots as usize];
-        damages.extend(source.read(identity.open_offset, bytemuck::cast_slice_mut(&mut records)));
-        let salt = Area::OpenTable.salt(identity.salt);
-        let mut torn = 0u64;
-        let slots = (0..)
-            .zip(records)
-            .map(|(slot, mut record)| {
+        let mut table = Self {
+            tenants: Vec::new(),
+            places: vec![0; identity.open_slots as usize],
+            torn: 0,
+        };
+        let lines = identity.open_lines().max(1) as usize;
+        let mut room = ARGUMENT_LINES_MAX;
+        let slot_of_lines = |slot| Slot {
+            slot,
+            identity,
+            checksum,
+            salt: Area::OpenTable.salt(identity.salt),
+        };
+        for first in (0..identity.open_slots).step_by(SLOTS_AT_ONCE) {
+            let count = (identity.open_slots.saturating_sub(first) as usize).min(SLOTS_AT_ONCE);
+            let mut all = vec![OpenRecord::zeroed(); count.saturating_mul(lines)];
+            let place = identity.open_slot(first);
+            damages.extend(source.read(place, bytemuck::cast_slice_mut(&mut all)));
+            for (number, lines) in (first..).zip(all.chunks_exact_mut(lines)) {
+                let slot = slot_of_lines(number);
                 let mut retries = if writer_runs { RETRIES } else { 0 };
-                loop {
-                    if record.sequence == 0 || record.sequence == SEQUENCE_TAKEN {
-                        return None;
-                    }
-                    if record.runs_in(slot)
-                        && record.verifies(checksum, salt)
-                        && record.kind == KIND_OPEN
-                        && record.ring < identity.ring_count
-                    {
-                        return Some(record);
-                    }
-                    if retries == 0 {
-                        torn = torn.saturating_add(1);
-                        return None;
-                    }
+                while slot.is_torn(lines) && retries > 0 {
                     retries = retries.saturating_sub(1);
-                    source.read(
-                        identity.open_slot(slot),
-                        bytemuck::bytes_of_mut(&mut record),
-                    );
+                    source.read(identity.open_slot(number), bytemuck::cast_slice_mut(lines));
                 }
-            })
-            .collect();
-        Self { slots, torn }
+                if slot.is_torn(lines) {
+                    table.torn = table.torn.saturating_add(1);
+                } else if let Some(tenant) = slot.tenant(lines, &mut room)
+                    && let Some(place) = table.places.get_mut(number as usize)
+                {
+                    table.tenants.push(tenant);
+                    // There are fewer slots than an u16 has values.
+                    *place = table.tenants.len() as u16;
+                }
+            }
+        }
+        table
     }
+
+    /// Whether there is a slot with this index.
+    pub(crate) fn has(&self, slot: u32) -> bool {
+        (slot as usize) < self.places.len()
+    }
+
+    /// The region that a slot shows.
+    #[inline]
+    pub(crate) fn tenant(&self, slot: u32) -> Option<&Tenant> {
+        let place = usize::from(*self.places.get(slot as usize)?);
+        self.tenants.get(place.checked_sub(1)?)
+    }
+}
+
+/// How the lines of a slot are judged.
+struct Slot<'file> {
+    slot: u32,
+    identity: &'file Identity,
+    checksum: &'file Checksum,
+    salt: u32,
+}
+
+impl Slot<'_> {
+    fn is_torn(&self, lines: &[OpenRecord]) -> bool {
+        let is_believed = |open: &OpenRecord| {
+            open.runs_in(self.slot)
+                && open.ring < self.identity.ring_count
+                && open.verifies(self.checksum, self.salt)
+        };
+        lines
+            .first()
+            .is_some_and(|open| !is_free(open) && !is_believed(open))
+    }
+
+    /// What a slot that is not torn shows. `room` is how many more arguments may be kept.
+    fn tenant(&self, lines: &[OpenRecord], room: &mut usize) -> Option<Tenant> {
+        let record = *lines.first().filter(|open| !is_free(open))?;
+        let mut tenant = Tenant {
+            slot: self.slot,
+            record,
+            amendment: None,
+            arguments: Vec::new(),
+            not_kept: None,
+        };
+        for (number, bytes) in (0..).zip(lines) {
+            let bytes = bytemuck::cast(*bytes);
+            if number == LINE_AMENDMENT {
+                tenant.amendment = line::amendment(bytes, &record, self.checksum, self.salt);
+            }
+            if number < LINE_ARGUMENTS {
+                continue;
+            }
+            let Some(argument) = line::argument(bytes, &record, self.checksum, self.salt) else {
+                continue;
+            };
+            match room.checked_sub(1) {
+                Some(less) => {
+                    *room = less;
+                    tenant.arguments.push(argument);
+                }
+                None => tenant.not_kept = tenant.not_kept.max(Some(argument.ordinal)),
+            }
+        }
+        Some(tenant)
+    }
+}
+
+fn is_free(open: &OpenRecord) -> bool {
+    open.sequence == 0 || open.sequence == SEQUENCE_TAKEN
 }
 
 #[cfg(test)]

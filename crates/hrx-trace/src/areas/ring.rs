@@ -6,7 +6,7 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hrx_trace_format::{Checksum, Record, Unsealed};
+use hrx_trace_format::{Checksum, Unsealed};
 
 use crate::memory::{Line, Lines};
 use crate::slot;
@@ -44,13 +44,14 @@ impl Ring {
         }
     }
 
-    /// Takes a ticket, completes `record` with it, and writes it into the ticket's slot. Its sequence and checksum are computed here.
+    /// Takes a ticket, completes `record`, of whatever kind, with it, and writes it into the ticket's slot. Its sequence and checksum are computed here.
+    /// Returns the sequence.
     ///
     /// Where the ticket is taken matters. From then until its slot is written, the ticket has no record: if the thread dies, the slot is torn; if it
     /// stalls, others may overtake it. So everything that does not depend on the ticket comes first: the slot's salt and most of the checksum, which covers
     /// the sequence last. What remains between ticket and first store is the rest of the checksum and a look at the slot.
     #[inline(always)]
-    pub fn write_to(&self, checksum: &Checksum, record: Record) {
+    pub fn write_to(&self, checksum: &Checksum, record: [u64; 8]) -> u64 {
         let unsealed = self.unsealed(checksum, record);
         let ticket = slot::claim(self.claimed_word());
         let sequence = ticket.wrapping_add(1);
@@ -59,12 +60,13 @@ impl Ring {
         if !slot::overtaken(slot, sequence, self.claimed_word()) {
             slot::publish(slot, &record);
         }
+        sequence
     }
 
     /// `record` with as much of its checksum as its fields give.
     #[inline(always)]
-    fn unsealed<'a>(&self, checksum: &'a Checksum, record: Record) -> Unsealed<'a> {
-        let [_, others @ ..]: [u64; 8] = bytemuck::cast(record);
+    fn unsealed<'a>(&self, checksum: &'a Checksum, record: [u64; 8]) -> Unsealed<'a> {
+        let [_, others @ ..] = record;
         checksum.unsealed(self.salt, others)
     }
 
@@ -87,11 +89,6 @@ impl Ring {
     #[inline]
     pub fn claimed(&self) -> u64 {
         self.claimed_word().load(Ordering::Relaxed)
-    }
-
-    /// How many of its events have been overwritten.
-    pub fn overwritten(&self) -> u64 {
-        self.claimed().saturating_sub(self.slots.count() as u64)
     }
 
     #[inline]
@@ -120,7 +117,7 @@ impl OwnRing {
 
     /// As [`Ring::write_to`], which says why the ticket is taken where it is.
     #[inline(always)]
-    pub fn write_to(&self, checksum: &Checksum, record: Record) {
+    pub fn write_to(&self, checksum: &Checksum, record: [u64; 8]) -> u64 {
         let unsealed = self.ring.unsealed(checksum, record);
         let ticket = self.next.get();
         let sequence = ticket.wrapping_add(1);
@@ -128,5 +125,6 @@ impl OwnRing {
         slot::claim_own(self.ring.claimed_word(), ticket);
         let record = unsealed.seal(sequence);
         slot::publish(self.ring.slot(ticket), &record);
+        sequence
     }
 }

@@ -6,17 +6,20 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use hrx_trace_format::header::COUNTERS_BYTES;
 use hrx_trace_format::{Area, Checksum, Identity};
-
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
 use super::random::random;
 use super::retention::remove_oldest;
 use super::{file, process};
-use crate::areas::{CountersLine, Labels, OpenTable, Ring};
+use crate::areas::{ControlLines, CounterLines, Names, OpenTable, Ring};
 use crate::error::{Error, Result};
+use crate::exit;
 use crate::folder::{self, Folder};
+use crate::heartbeat;
+use crate::life::Life;
 use crate::memory::{Gate, Mapping};
 use crate::options::Options;
 use crate::recorder::Recorder;
@@ -145,8 +148,6 @@ fn record_into(
         random,
     } = prepared;
     let process_id = std::process::id();
-    // The creating thread's first call, so that its first `record` makes no system call.
-    thread::current(process_id);
     let (salt, capture_id) = random.split_at(4);
     let mut identity = Identity {
         salt: bytemuck::pod_read_unaligned(salt),
@@ -160,7 +161,7 @@ fn record_into(
 
     let lines = |offset, bytes: u64| mapping.lines(offset, bytes / 64);
     let salt = |area: Area| area.salt(identity.salt);
-    let counters = CountersLine::recording(lines(identity.counters_offset, 64));
+    let counters = CounterLines::recording(lines(identity.counters_offset, COUNTERS_BYTES as u64));
     publish_identity(&mapping, &identity);
     let ring = |ring| {
         Ring::new(
@@ -169,8 +170,24 @@ fn record_into(
             salt(Area::Ring(ring)),
         )
     };
-    let open_bytes = u64::from(identity.open_slots) * 64;
-    Recorder {
+    let control_bytes = identity.control_line(identity.ring_count) - identity.control_offset;
+    let life = Arc::new(Life {
+        gate: gate.clone(),
+        counters: counters.clone(),
+        control_lines: ControlLines::new(
+            lines(identity.control_offset, control_bytes),
+            (identity.control_stride / 64) as usize,
+            identity.capacity,
+        ),
+        epoch_ns: epoch.moment.monotonic_ns(),
+    });
+    let beats = !options.heartbeat.is_zero();
+    let has_heartbeat = beats && heartbeat::start(Arc::clone(&life), options.heartbeat);
+    let left_by_exit = options
+        .finish_at_exit
+        .then(|| exit::notice(Arc::clone(&life)));
+    let open_bytes = u64::from(identity.open_slots) * identity.open_stride;
+    let recorder = Recorder {
         first_ring: ring(0),
         other_rings: (1..identity.ring_count).map(ring).collect(),
         shared_rings: options.shared_rings,
@@ -180,22 +197,29 @@ fn record_into(
         gate,
         epoch: epoch.instant,
         epoch_ns: epoch.moment.monotonic_ns(),
+        capture: thread::new_capture(),
         process: process_id,
         open_table: OpenTable::new(
             lines(identity.open_offset, open_bytes),
             salt(Area::OpenTable),
         ),
         counters,
-        labels: Labels::new(
-            lines(identity.label_offset, identity.label_bytes),
-            salt(Area::LabelTable),
+        names: Names::new(
+            lines(identity.name_offset, identity.name_bytes),
+            salt(Area::NameTable),
         ),
         checksum,
         path: path.to_owned(),
         file,
         folder,
         fallback: options.fallback.clone(),
-    }
+        life,
+        has_heartbeat,
+        _left_by_exit: left_by_exit,
+    };
+    // The creating thread's first call, so that its first `record` makes no system call.
+    recorder.introduced(|| 0);
+    recorder
 }
 
 /// Writes the identity, its magic last: a file whose creation was cut short is not a trace.

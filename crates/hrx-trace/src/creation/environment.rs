@@ -5,7 +5,9 @@ use std::ffi::OsString;
 use std::iter::successors;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use super::name::{expand_path, own_name, variable};
 use super::process::program_name;
@@ -44,15 +46,20 @@ impl Options {
     ///
     /// Where a folder was passed over, [`Recorder::fallback`] says why, and so does the attribute `fallback` in the file, if there is room for it.
     ///
-    /// `$HRX_TRACE_KEEP` goes before [`Options::keep`]. A variable that is empty counts as unset. In a set-user-ID program (AT_SECURE, getauxval(3)) no
+    /// `$HRX_TRACE_KEEP` goes before [`Options::keep`], and `$HRX_TRACE_HEARTBEAT`, in milliseconds, before [`Options::heartbeat`]. A variable that is empty counts as unset. In a set-user-ID program (AT_SECURE, getauxval(3)) no
     /// variable counts: the file is in `/tmp`.
     ///
     /// # Errors
     /// Those of [`Options::create`], from the file or the last folder that was tried; [`Error::Name`], [`Error::Variable`].
     pub fn create_from_environment(&self) -> Result<Recorder> {
         let mut options = self.clone();
-        if let Some(keep) = variable("HRX_TRACE_KEEP") {
-            options.keep = Some(number_of_captures(keep)?);
+        let captures = "expected how many finished captures to keep, as a number";
+        if let Some(keep) = number("HRX_TRACE_KEEP", captures)? {
+            options.keep = Some(keep);
+        }
+        let period = "expected the period of a heartbeat in milliseconds, as a number";
+        if let Some(milliseconds) = number("HRX_TRACE_HEARTBEAT", period)? {
+            options.heartbeat = Duration::from_millis(milliseconds);
         }
         if let Some(template) = variable("HRX_TRACE_FILE") {
             return options.create(expand_path(template)?);
@@ -141,13 +148,17 @@ fn places() -> Vec<Place> {
     .collect()
 }
 
-fn number_of_captures(keep: OsString) -> Result<usize> {
-    let keep = keep.to_string_lossy();
-    keep.parse().map_err(|_| Error::Variable {
-        variable: "HRX_TRACE_KEEP".to_owned(),
-        found: keep.into_owned(),
-        expected: "expected how many finished captures to keep, as a number".to_owned(),
-    })
+/// The number that a variable is. None: it is not set.
+fn number<N: FromStr>(name: &str, expected: &str) -> Result<Option<N>> {
+    let parse = |value: OsString| {
+        let value = value.to_string_lossy();
+        value.parse().map_err(|_| Error::Variable {
+            variable: name.to_owned(),
+            found: value.into_owned(),
+            expected: expected.to_owned(),
+        })
+    };
+    variable(name).map(parse).transpose()
 }
 
 /// The error and its causes, in one line.

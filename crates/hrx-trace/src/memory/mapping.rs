@@ -93,11 +93,19 @@ impl Lines {
     /// If there is none. Costs one comparison, which the compiler removes or the branch predictor hides where `index` is a remainder.
     #[inline]
     pub fn get(&self, index: usize) -> &Line {
-        assert!(index < self.count, "line outside the lines");
+        self.find(index).expect("line inside the lines")
+    }
+
+    /// Line `index`, if there is one.
+    #[inline(always)]
+    pub fn find(&self, index: usize) -> Option<&Line> {
+        if index >= self.count {
+            return None;
+        }
         // SAFETY: `Mapping::lines` found `count` lines in the mapping, and `index` is below it.
         let line = unsafe { self.first.add(index) };
         // SAFETY: the mapping is page-aligned and `offset` a multiple of the line, the memory is initialised (file or zeroes) and lives as
         // long as `self`, and atomics may change under a shared reference.
-        unsafe { line.as_ref() }
+        Some(unsafe { line.as_ref() })
     }
 }

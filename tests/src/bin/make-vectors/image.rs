@@ -2,15 +2,24 @@
 //!
 //! The code that builds a file states the expectation; it is never computed by decoding the file.
 
-use hrx_trace_format::header::{STATE_FINISHED, STATE_RECORDING};
-use hrx_trace_format::label::{BLOCK_BYTES, blocks_of, encode};
+use hrx_trace_format::header::{
+    CLOCK_MONOTONIC, IDENTITY_OFFSET_KNOWN, STATE_FINISHED, STATE_LEFT_BY_EXIT, STATE_RECORDING,
+};
+use hrx_trace_format::name::{BLOCK_BYTES, NAME_LABEL, blocks_of, encode};
 use hrx_trace_format::open::{KIND_OPEN, sequence_of};
 use hrx_trace_format::record::slot_of;
-use hrx_trace_format::{Area, Checksum, Counters, Geometry, Identity, OpenRecord, Record};
-use hrx_trace_tests::document::{Document, Event, OpenRegion, Tickets};
+use hrx_trace_format::witness::{CAUSE_SIGNAL, WITNESS_WORD};
+use hrx_trace_format::{
+    Amendment, Area, Argument, ArgumentValue, ArgumentsOf, Checksum, Counters, Geometry, Identity,
+    Item, Mark, Name, OpenRecord, Record, Value, Witness, line,
+};
+use hrx_trace_tests::document::{self, Document, Ending, Event, OpenRegion, Tickets};
 
 /// The salt of all vectors except those that are about salts.
 const SALT: u32 = 0x5EED_CAFE;
+
+/// The thread that records in most vectors.
+pub const THREAD: u32 = 4243;
 
 /// A file that a reader accepts.
 pub struct Image {
@@ -23,24 +32,38 @@ pub struct Image {
     counters: Counters,
 }
 
-/// The layout that this version writes, with a label table of one page.
+/// The layout that this version writes, with two open slots and a name table of one page.
 pub fn usual(capacity: u64, ring_count: u32) -> Identity {
     let geometry = Geometry::new(capacity)
         .ring_count(ring_count)
-        .label_bytes(4096);
+        .open_slots(2)
+        .name_bytes(4096);
     described(geometry.layout().expect("a geometry in range"))
 }
 
-/// The tightest layout that a reader must accept.
-pub fn tight(capacity: u64, ring_count: u32, open_slots: u32, label_bytes: u64) -> Identity {
+/// The tightest layout that a reader must accept: the open slots have one line each.
+pub fn tight(capacity: u64, ring_count: u32, open_slots: u32, name_bytes: u64) -> Identity {
+    lined(capacity, ring_count, open_slots, 1, name_bytes)
+}
+
+/// The same with open slots of `lines` lines.
+pub fn lined(
+    capacity: u64,
+    ring_count: u32,
+    open_slots: u32,
+    lines: u64,
+    name_bytes: u64,
+) -> Identity {
     let mut identity = usual(capacity, ring_count);
+    identity.witness_offset = identity.counters_offset + 128;
+    identity.control_offset = identity.witness_offset + 128;
     identity.control_stride = 64;
-    identity.control_offset = identity.counters_offset + 64;
     identity.open_slots = open_slots;
+    identity.open_stride = 64 * lines;
     identity.open_offset = identity.control_offset + 64 * u64::from(ring_count);
-    identity.label_offset = identity.open_offset + 64 * u64::from(open_slots);
-    identity.label_bytes = label_bytes;
-    identity.ring_offset = identity.label_offset + label_bytes;
+    identity.name_offset = identity.open_offset + identity.open_stride * u64::from(open_slots);
+    identity.name_bytes = name_bytes;
+    identity.ring_offset = identity.name_offset + name_bytes;
     identity.ring_stride = 64 * capacity;
     identity.file_bytes = identity.ring_offset + identity.ring_stride * u64::from(ring_count);
     identity
@@ -53,6 +76,10 @@ fn described(mut identity: Identity) -> Identity {
     identity.epoch_monotonic_ns = 86_400_000_000_000;
     identity.epoch_realtime_ns = 1_796_083_200_000_000_000;
     identity.epoch_boottime_ns = 90_000_000_000_000;
+    identity.epoch_bracket_ns = 84;
+    identity.clock = CLOCK_MONOTONIC;
+    identity.identity_flags = IDENTITY_OFFSET_KNOWN;
+    identity.time_namespace = 4_026_531_834;
     // No kernel draws this id: a random UUID has a 4 as its version. So no machine takes the vectors' process for one of its own.
     identity.boot_id = *b"boot of no host!";
     identity.capture_id = std::array::from_fn(|index| index as u8 * 0x11);
@@ -76,12 +103,33 @@ pub fn region(sequence: u64) -> Record {
         correlation_id: 100 + sequence,
         lane: (sequence % 5) as u32,
         label_id: 0,
-        thread_id: 4243,
+        thread_id: THREAD,
         status: 0,
         flags: 0,
-        open_slot: 0,
         kind: 0,
+        open_slot: 0,
         crc32: 0,
+    }
+}
+
+/// A typical mark with ticket `sequence`.
+pub fn mark(sequence: u64) -> Mark {
+    Mark {
+        sequence,
+        correlation_id: 200 + sequence,
+        lane: (sequence % 5) as u32,
+        thread_id: THREAD,
+        ..Mark::at(sequence * 1_000 + 100)
+    }
+}
+
+/// A typical sample with ticket `sequence`.
+pub fn sample(sequence: u64, number: f64) -> Value {
+    Value {
+        sequence,
+        correlation_id: 300 + sequence,
+        thread_id: THREAD,
+        ..Value::at(sequence * 1_000 + 200, number)
     }
 }
 
@@ -95,12 +143,57 @@ pub fn running(slot: u32, claimed_at_begin: u64) -> OpenRecord {
         correlation_id: 500 + u64::from(slot),
         lane: 1,
         label_id: 0,
-        thread_id: 4243 + slot,
+        thread_id: THREAD + slot,
         ring: 0,
         flags: 0,
-        open_slot: slot as u8 + 1,
         kind: KIND_OPEN,
+        open_slot: slot as u16 + 1,
         crc32: 0,
+    }
+}
+
+/// The record of an argument that takes one, with ticket `sequence`.
+pub fn argument(
+    of: ArgumentsOf,
+    sequence: u64,
+    ordinal: u16,
+    key: u32,
+    value: ArgumentValue<'_>,
+) -> Argument {
+    let mut records = of.records(ordinal, key, value);
+    let record = records.next().expect("every argument has a record");
+    assert_eq!(records.next(), None, "it has more than one part");
+    Argument { sequence, ..record }
+}
+
+/// The record of the number `number`, which most vectors take as an argument.
+pub fn numbered(of: ArgumentsOf, sequence: u64, ordinal: u16, number: u64) -> Argument {
+    argument(of, sequence, ordinal, 0, ArgumentValue::U64(number))
+}
+
+/// What a reader must make of it.
+pub fn number(number: u64) -> document::Argument {
+    document::Argument::of(0, "u64", number)
+}
+
+/// A typical witness: the process was killed 400,000 ns after the capture's start.
+pub fn killed(identity: &Identity) -> Witness {
+    Witness {
+        word: WITNESS_WORD,
+        capture_id: identity.capture_id,
+        seen_monotonic_ns: identity.epoch_monotonic_ns + 400_000,
+        seen_boottime_ns: identity.epoch_boottime_ns + 400_010,
+        seen_realtime_ns: identity.epoch_realtime_ns + 400_020,
+        time_namespace: identity.time_namespace,
+        peak_resident_bytes: 3 << 30,
+        user_ns: 250_000,
+        system_ns: 80_000,
+        status: 9,
+        cause: CAUSE_SIGNAL,
+        core_dumped: 1,
+        out_of_memory: 2,
+        witness_process_id: 4200,
+        ..bytemuck::Zeroable::zeroed()
     }
 }
 
@@ -153,15 +246,27 @@ impl Image {
         self.put(self.identity.counters_offset, bytemuck::bytes_of(&counters));
         self.expected.rejected = counters.rejected;
         self.expected.open_refused = counters.open_refused;
-        self.expected.labels_refused = counters.labels_refused;
+        self.expected.hidden_now = counters.hidden_now;
+        self.expected.arguments_refused = counters.arguments_refused;
+        self.expected.names_refused = counters.names_refused;
+        self.expected.names_too_long = counters.names_too_long;
+        self.expected.last_ns = self.expected.last_ns.max(counters.last_alive_ns);
     }
 
     pub fn finished(&mut self, finished_ns: u64) {
+        self.ended(STATE_FINISHED, finished_ns, "finished");
+    }
+
+    pub fn left_by_exit(&mut self, finished_ns: u64) {
+        self.ended(STATE_LEFT_BY_EXIT, finished_ns, "left-by-exit");
+    }
+
+    fn ended(&mut self, state: u64, finished_ns: u64, ending: &str) {
         self.counters(|counters| {
-            counters.state = STATE_FINISHED;
+            counters.state = state;
             counters.finished_ns = finished_ns;
         });
-        self.expected.ending = "finished".to_owned();
+        self.expected.ending = ending.to_owned();
         self.expected.last_ns = self.expected.last_ns.max(finished_ns);
     }
 
@@ -181,65 +286,164 @@ impl Image {
     }
 
     pub fn record(&mut self, ring: u32, record: Record) {
-        let sealed = self.sealed(ring, record);
-        self.put(
-            self.place(ring, record.sequence),
-            bytemuck::bytes_of(&sealed),
-        );
+        self.item(ring, Item::Region(record));
+    }
+
+    /// A record of any kind.
+    pub fn item(&mut self, ring: u32, item: Item) {
+        let (sequence, words) = match item {
+            Item::Region(region) => (region.sequence, bytemuck::cast(region)),
+            Item::Mark(mark) => (mark.sequence, bytemuck::cast(mark)),
+            Item::Value(value) => (value.sequence, bytemuck::cast(value)),
+            Item::Argument(argument) => (argument.sequence, bytemuck::cast(argument)),
+            Item::Amendment(amendment) => (amendment.sequence, bytemuck::cast(amendment)),
+            _ => unreachable!("no other kind is known"),
+        };
+        let salt = Area::Ring(ring).salt(self.identity.salt);
+        let sealed: [u64; 8] = Checksum::new().seal(salt, words);
+        self.put(self.place(ring, sequence), bytemuck::bytes_of(&sealed));
+    }
+
+    /// An argument of any number of parts, with tickets from `sequence` on, in ring 0. Returns the next ticket.
+    pub fn argument(
+        &mut self,
+        of: ArgumentsOf,
+        sequence: u64,
+        ordinal: u16,
+        key: u32,
+        value: ArgumentValue<'_>,
+    ) -> u64 {
+        let mut next = sequence;
+        for record in of.records(ordinal, key, value) {
+            self.item(
+                0,
+                Item::Argument(Argument {
+                    sequence: next,
+                    ..record
+                }),
+            );
+            next += 1;
+        }
+        next
     }
 
     pub fn open(&mut self, slot: u32, open: OpenRecord) {
-        let sequence = sequence_of(open.start_ns);
+        let sequence = sequence_of(open.claimed_at_begin, open.ring);
         let salt = Area::OpenTable.salt(self.identity.salt);
         let sealed = OpenRecord { sequence, ..open }.sealed(&Checksum::new(), salt);
         self.put(self.identity.open_slot(slot), bytemuck::bytes_of(&sealed));
     }
 
-    /// Writes a label and returns the id of the next one.
-    pub fn label(&mut self, label_id: u32, text: &str) -> u32 {
-        let blocks = blocks_of(text.len());
-        let mut entry = vec![0; blocks * BLOCK_BYTES];
-        let salt = Area::LabelTable.salt(self.identity.salt);
-        encode(&mut entry, label_id, text, &Checksum::new(), salt).expect("a label in range");
-        self.put(self.label_place(label_id), &entry);
-        label_id + blocks as u32
+    /// The copy of a record of ring `ring` in line `line` of slot `slot`.
+    pub fn argument_line(&mut self, slot: u32, line: u32, ring: u32, record: Argument) {
+        let sequence = line::word(ring, record.sequence);
+        self.line(slot, line, bytemuck::cast(Argument { sequence, ..record }));
     }
 
-    pub fn label_place(&self, label_id: u32) -> u64 {
-        self.identity.label_offset + u64::from(label_id - 1) * BLOCK_BYTES as u64
+    /// The same of an amendment, in line 1.
+    pub fn amendment_line(&mut self, slot: u32, ring: u32, record: Amendment) {
+        let sequence = line::word(ring, record.sequence);
+        self.line(slot, 1, bytemuck::cast(Amendment { sequence, ..record }));
+    }
+
+    fn line(&mut self, slot: u32, line: u32, words: [u64; 8]) {
+        assert!(line < self.identity.open_lines());
+        let salt = Area::OpenTable.salt(self.identity.salt);
+        let sealed = Checksum::new().seal(salt, words);
+        let place = self.identity.open_line(slot, line);
+        self.put(place, bytemuck::bytes_of(&sealed));
+    }
+
+    /// Writes a name and returns the id of the next one.
+    pub fn name(&mut self, name_id: u32, name: &Name<'_>) -> u32 {
+        let blocks = blocks_of(name.text.len());
+        let mut entry = vec![0; blocks * BLOCK_BYTES];
+        let salt = Area::NameTable.salt(self.identity.salt);
+        encode(&mut entry, name_id, name, &Checksum::new(), salt).expect("a name in range");
+        self.put(self.identity.name_entry(name_id), &entry);
+        name_id + blocks as u32
+    }
+
+    /// The same of a label without a group.
+    pub fn label(&mut self, label_id: u32, text: &str) -> u32 {
+        self.name(label_id, &Name::of(NAME_LABEL, text))
+    }
+
+    /// The witness, whose checksum is computed here.
+    pub fn witness(&mut self, witness: Witness) {
+        let sealed = witness.sealed(&Checksum::new(), self.identity.salt);
+        self.put(self.identity.witness_offset, bytemuck::bytes_of(&sealed));
     }
 
     // What a reader must make of it.
 
-    pub fn expect_ring(
-        &mut self,
-        ring: u32,
-        [claimed, recovered, overwritten, torn, skipped]: [u64; 5],
-    ) {
-        let tickets = Tickets {
-            claimed,
-            recovered,
-            overwritten,
-            torn,
-            skipped,
-        };
+    pub fn expect_ring(&mut self, ring: u32, counts: [u64; 5]) {
+        self.expected.rings[ring as usize] = Tickets::of_regions(counts);
+    }
+
+    pub fn expect_tickets(&mut self, ring: u32, tickets: Tickets) {
         self.expected.rings[ring as usize] = tickets;
     }
 
     pub fn expect_event(&mut self, ring: u32, record: &Record) {
-        self.expected.events.push(Event::of(ring, record));
-        self.expected.last_ns = self.expected.last_ns.max(record.end_ns());
+        self.expect(Event::region(ring, record));
+    }
+
+    /// A region, a mark or a value.
+    pub fn expect(&mut self, event: Event) {
+        let (_, end_ns) = event.ring_and_end_ns();
+        self.expected.last_ns = self.expected.last_ns.max(end_ns);
+        self.expected.events.push(event);
+    }
+
+    /// The arguments of the event that was expected last, of which at least `lost` are lost.
+    pub fn expect_arguments(&mut self, arguments: Vec<document::Argument>, lost: u64) {
+        let event = self.expected.events.last_mut().expect("an event");
+        let (_, found, found_lost) = event.details();
+        *found = arguments;
+        *found_lost = lost;
+    }
+
+    /// The thread's name of the event that was expected last.
+    pub fn expect_thread(&mut self, name: &str) {
+        let event = self.expected.events.last_mut().expect("an event");
+        let (thread, ..) = event.details();
+        *thread = Some(name.to_owned());
     }
 
     pub fn expect_open(&mut self, slot: u32, open: &OpenRecord) {
-        self.expected.open_regions.push(OpenRegion::of(slot, open));
-        self.expected.last_ns = self.expected.last_ns.max(open.start_ns);
+        self.expect_open_as(OpenRegion::of(slot, open));
+    }
+
+    pub fn expect_open_as(&mut self, region: OpenRegion) {
+        self.expected.last_ns = self.expected.last_ns.max(region.start_ns);
+        self.expected.open_regions.push(region);
     }
 
     pub fn expect_label(&mut self, label_id: u32, text: Option<&str>) {
-        self.expected
-            .labels
-            .insert(label_id, text.map(str::to_owned));
+        let text = text.map(|text| (text.to_owned(), 0));
+        self.expected.labels.insert(label_id, text);
+    }
+
+    pub fn expect_key(&mut self, key: u32, text: &str) {
+        self.expected.keys.insert(key, Some((text.to_owned(), 0)));
+    }
+
+    pub fn expect_group(&mut self, group: u32, text: Option<&str>) {
+        let text = text.map(|text| (text.to_owned(), 0));
+        self.expected.groups.insert(group, text);
+    }
+
+    /// A believed witness that learnt of the end `seen_ns` after the capture's start.
+    pub fn expect_witness(
+        &mut self,
+        witness: &Witness,
+        seen_ns: u64,
+        seen_exactly: bool,
+        ending: &str,
+    ) {
+        self.expected.witness = Some(Ending::of(witness, seen_ns, seen_exactly));
+        self.expected.ending = ending.to_owned();
     }
 
     pub fn expect_damage(&mut self, offset: u64) {
@@ -267,17 +471,12 @@ impl Image {
         let mut document = self.expected.clone();
         document.damages.sort_unstable();
         for ring in &document.rings {
-            document.account.claimed += ring.claimed;
-            document.account.recovered += ring.recovered;
-            document.account.overwritten += ring.overwritten;
-            document.account.torn += ring.torn;
-            document.account.skipped += ring.skipped;
+            document.account.add(ring);
         }
         let first_end_ns = |ring: u32| {
-            let first = document.events.iter().find(|event| event.ring == ring);
-            first.map_or(document.last_ns, |event| {
-                event.start_ns.saturating_add(event.duration_ns)
-            })
+            let mut ends = document.events.iter().map(Event::ring_and_end_ns);
+            let first = ends.find(|(of, _)| *of == ring);
+            first.map_or(document.last_ns, |(_, end_ns)| end_ns)
         };
         document.complete_since_ns = (0..)
             .zip(&document.rings)

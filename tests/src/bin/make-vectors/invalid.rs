@@ -35,7 +35,7 @@ pub fn files() -> Vec<Refused> {
         |found: &str| format!("not a trace: at offset 0 found {found}, expected the magic {MAGIC}");
     let version = |found: &str| {
         format!(
-            "format version at offset 8: found {found}, expected 1.x: convert it with a newer hrx-convert"
+            "format version at offset 8: found {found}, expected 2.x: convert it with the hrx-convert of the version that recorded it"
         )
     };
     let identity_size =
@@ -79,7 +79,7 @@ pub fn files() -> Vec<Refused> {
             "text-mode-to-lf",
             "A text-mode transfer turned CR LF into LF.",
             replace(&good, b"\r\n", b"\n"),
-            text_mode("[89, 48, 52, 58, 0a, 1a, 0a, 01]"),
+            text_mode("[89, 48, 52, 58, 0a, 1a, 0a, 02]"),
         ),
         refused(
             "text-mode-to-crlf",
@@ -96,13 +96,19 @@ pub fn files() -> Vec<Refused> {
         refused(
             "future-major",
             "A future major version, whose checksum this reader could not even compute.",
-            with(8, &[2, 0, 7, 0]),
-            version("2.7"),
+            with(8, &[3, 0, 7, 0]),
+            version("3.7"),
+        ),
+        refused(
+            "version-1",
+            "A whole trace of version 1, as its draft described it: one event in a finished capture.",
+            version_1(),
+            version("1.0"),
         ),
         refused("major-zero", "Version 0.0, which does not exist.", with(8, &[0, 0, 0, 0]), version("0.0")),
         refused(
             "identity-too-small",
-            "An identity smaller than version 1.0's.",
+            "An identity smaller than version 2.0's.",
             with(12, &1023u32.to_le_bytes()),
             identity_size(1023),
         ),
@@ -145,13 +151,13 @@ fn impossible_fields() -> Vec<Refused> {
         )
     };
     let after = |what: &str| format!("a multiple of 64 after the {what}");
-    // tight(4, 2, 2, 64): counters 2048, control 2112, open table 2240, labels 2368, ring 0 2432, end 2944.
+    // tight(4, 2, 2, 64): counters 2048, witness 2176, control 2304, open table 2432, names 2560, ring 0 2624, end 3136.
     vec![
         forged(
             "capacity-zero",
             |i| i.capacity = 0,
             "capacity",
-            96,
+            112,
             0,
             "1 to 2^46",
         ),
@@ -159,7 +165,7 @@ fn impossible_fields() -> Vec<Refused> {
             "capacity-too-large",
             |i| i.capacity = (1 << 46) + 1,
             "capacity",
-            96,
+            112,
             (1 << 46) + 1,
             "1 to 2^46",
         ),
@@ -167,7 +173,7 @@ fn impossible_fields() -> Vec<Refused> {
             "ring-count-zero",
             |i| i.ring_count = 0,
             "ring_count",
-            104,
+            120,
             0,
             "1 to 1024",
         ),
@@ -175,31 +181,55 @@ fn impossible_fields() -> Vec<Refused> {
             "ring-count-too-large",
             |i| i.ring_count = 1025,
             "ring_count",
-            104,
+            120,
             1025,
             "1 to 1024",
         ),
         forged(
             "open-slots",
-            |i| i.open_slots = 255,
+            |i| i.open_slots = 65_535,
             "open_slots",
-            108,
-            255,
-            "at most 254",
+            124,
+            65_535,
+            "at most 65534",
         ),
         forged(
-            "label-bytes-too-large",
-            |i| i.label_bytes = (16 << 20) + 64,
-            "label_bytes",
+            "open-stride-zero",
+            |i| i.open_stride = 0,
+            "open_stride",
             72,
+            0,
+            "a multiple of 64 from 64 to 4096",
+        ),
+        forged(
+            "open-stride-odd",
+            |i| i.open_stride = 100,
+            "open_stride",
+            72,
+            100,
+            "a multiple of 64 from 64 to 4096",
+        ),
+        forged(
+            "open-stride-too-large",
+            |i| i.open_stride = 4160,
+            "open_stride",
+            72,
+            4160,
+            "a multiple of 64 from 64 to 4096",
+        ),
+        forged(
+            "name-bytes-too-large",
+            |i| i.name_bytes = (16 << 20) + 64,
+            "name_bytes",
+            88,
             (16 << 20) + 64,
             "at most 16 MiB",
         ),
         forged(
-            "label-bytes-odd",
-            |i| i.label_bytes = 100,
-            "label_bytes",
-            72,
+            "name-bytes-odd",
+            |i| i.name_bytes = 100,
+            "name_bytes",
+            88,
             100,
             "a multiple of 64",
         ),
@@ -212,26 +242,50 @@ fn impossible_fields() -> Vec<Refused> {
             &after("identity"),
         ),
         forged(
-            "control-on-the-counters",
-            |i| i.control_offset = 2048,
-            "control_offset",
+            "witness-on-the-counters",
+            |i| i.witness_offset = 2048,
+            "witness_offset",
             40,
             2048,
-            &after("counters"),
+            "a multiple of 128 after the counters",
+        ),
+        forged(
+            "witness-over-two-sectors",
+            |i| i.witness_offset = 2240,
+            "witness_offset",
+            40,
+            2240,
+            "a multiple of 128 after the counters",
+        ),
+        forged(
+            "witness-overflow",
+            |i| i.counters_offset = u64::MAX - 63,
+            "witness_offset",
+            40,
+            2176,
+            "a multiple of 128 after the counters",
+        ),
+        forged(
+            "control-on-the-witness",
+            |i| i.control_offset = 2240,
+            "control_offset",
+            48,
+            2240,
+            &after("witness"),
         ),
         forged(
             "control-overflow",
-            |i| i.counters_offset = u64::MAX - 63,
+            |i| i.witness_offset = u64::MAX - 127,
             "control_offset",
-            40,
-            2112,
-            &after("counters"),
+            48,
+            2304,
+            &after("witness"),
         ),
         forged(
             "control-stride-zero",
             |i| i.control_stride = 0,
             "control_stride",
-            48,
+            56,
             0,
             "a positive multiple of 64",
         ),
@@ -239,64 +293,72 @@ fn impossible_fields() -> Vec<Refused> {
             "control-stride-odd",
             |i| i.control_stride = 65,
             "control_stride",
-            48,
+            56,
             65,
             "a positive multiple of 64",
         ),
         forged(
             "open-table-on-control-lines",
-            |i| i.open_offset = 2176,
+            |i| i.open_offset = 2368,
             "open_offset",
-            56,
-            2176,
+            64,
+            2368,
             &after("control lines"),
         ),
         forged(
             "control-stride-overflow",
             |i| i.control_stride = 1 << 63,
             "open_offset",
-            56,
-            2240,
+            64,
+            2432,
             &after("control lines"),
         ),
         forged(
-            "labels-on-open-table",
-            |i| i.label_offset = 2304,
-            "label_offset",
-            64,
-            2304,
+            "names-on-open-table",
+            |i| i.name_offset = 2496,
+            "name_offset",
+            80,
+            2496,
             &after("open table"),
         ),
         forged(
-            "ring-on-labels",
-            |i| i.ring_offset = 2368,
-            "ring_offset",
+            "names-on-the-lines-of-open-slots",
+            |i| i.open_stride = 128,
+            "name_offset",
             80,
-            2368,
-            &after("label table"),
+            2560,
+            &after("open table"),
+        ),
+        forged(
+            "ring-on-names",
+            |i| i.ring_offset = 2560,
+            "ring_offset",
+            96,
+            2560,
+            &after("name table"),
         ),
         forged(
             "ring-odd",
-            |i| i.ring_offset = 2433,
+            |i| i.ring_offset = 2625,
             "ring_offset",
-            80,
-            2433,
-            &after("label table"),
+            96,
+            2625,
+            &after("name table"),
         ),
         forged(
             "ring-stride-too-small",
             |i| i.ring_stride = 192,
             "ring_stride",
-            88,
+            104,
             192,
             "a multiple of 64 that holds capacity records",
         ),
         forged(
             "file-too-small",
-            |i| i.file_bytes = 2943,
+            |i| i.file_bytes = 3135,
             "file_bytes",
             24,
-            2943,
+            3135,
             "room for all rings",
         ),
         forged(
@@ -312,15 +374,15 @@ fn impossible_fields() -> Vec<Refused> {
             |i| i.ring_stride = 1 << 63,
             "file_bytes",
             24,
-            2944,
+            3136,
             "room for all rings",
         ),
         forged(
             "attributes",
-            |i| i.attributes_bytes = 705,
+            |i| i.attributes_bytes = 657,
             "attributes_bytes",
-            188,
-            705,
+            228,
+            657,
             "at most the size of attributes",
         ),
     ]
@@ -356,4 +418,41 @@ fn replace(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
         }
     }
     replaced
+}
+
+/// A trace of version 1, byte by byte: what its draft had as its worked example.
+fn version_1() -> Vec<u8> {
+    let mut file = vec![0; 16_384];
+    let mut put = |offset: usize, bytes: &[u8]| {
+        file[offset..][..bytes.len()].copy_from_slice(bytes);
+    };
+    put(0, b"\x89HRX\r\n\x1a\n\x01\0\0\0\0\x04\0\0");
+    put(16, &[0xB1, 0x5F, 0x58, 0xC6, 0xFE, 0xCA, 0xED, 0x5E]);
+    // From the size of the file to the capacity of a ring.
+    let sizes: [u64; 10] = [16_384, 2048, 2176, 128, 4096, 8192, 4096, 12_288, 4096, 4];
+    put(24, bytemuck::bytes_of(&sizes));
+    put(104, bytemuck::bytes_of(&[1_u32, 64]));
+    let epochs: [u64; 3] = [
+        86_400_000_000_000,
+        1_796_083_200_000_000_000,
+        90_000_000_000_000,
+    ];
+    put(112, bytemuck::bytes_of(&epochs));
+    put(136, b"boot of no host!");
+    let capture_id: [u8; 16] = std::array::from_fn(|index| index as u8 * 0x11);
+    put(152, &capture_id);
+    put(168, bytemuck::bytes_of(&[8_640_000_u64, 4_026_531_836]));
+    put(184, bytemuck::bytes_of(&[4242_u32, 17]));
+    put(192, b"node7");
+    put(256, b"pipeline");
+    put(320, b"rank=3\nattempt=1\n");
+    put(2048, b"FINISHED");
+    put(2056, bytemuck::bytes_of(&300_000_u64));
+    put(2176, bytemuck::bytes_of(&1_u64));
+    put(8192, b"\xE8\xAE\xA9\x52\x01\0\0\0\x0E\0\0\0gemm 4096x4096");
+    let region: [u64; 5] = [1, 1_500, 250_000, 65_536, 42];
+    put(12_288, bytemuck::bytes_of(&region));
+    put(12_328, bytemuck::bytes_of(&[1_u32, 1, 4243, 7]));
+    put(12_344, &[1, 1, 0, 0, 0x53, 0x74, 0x7C, 0x91]);
+    file
 }

@@ -1,9 +1,17 @@
 //! Crash images and damaged files: what is intact is read, what is lost is counted.
 
-use hrx_trace_format::open::{SEQUENCE_TAKEN, sequence_of};
-use hrx_trace_format::{Area, Checksum, OpenRecord, Record, label};
+use hrx_trace_format::name::{self, BLOCK_BYTES, ENTRY_HEADER_BYTES, NAME_KEY, NAME_LABEL, encode};
+use hrx_trace_format::open::{SEQUENCE_OPEN, SEQUENCE_TAKEN, sequence_of};
+use hrx_trace_format::record::{FLAG_ARGUMENTS, OPEN_SLOT_NONE};
+use hrx_trace_format::{
+    Amendment, Area, Argument, ArgumentValue, ArgumentsOf, Checksum, Item, Mark, Name, OpenRecord,
+    Record, Value, Witness,
+};
+use hrx_trace_tests::document::{self, Event, OpenRegion, Tickets};
 
-use crate::image::{Image, region, running, tight};
+use crate::image::{
+    Image, THREAD, argument, killed, lined, mark, number, numbered, region, running, sample, tight,
+};
 
 pub fn images() -> Vec<Image> {
     vec![
@@ -15,7 +23,30 @@ pub fn images() -> Vec<Image> {
         slot_used_again(),
         died_in_begin(),
         torn_open_slots(),
-        torn_labels(),
+        torn_names(),
+        died_in_an_argument(),
+        died_between_an_argument_and_its_line(),
+        died_in_a_line(),
+        died_in_an_amendment(),
+        died_between_an_amendment_and_its_line(),
+        died_while_rewriting_an_amendment(),
+        died_before_a_mark(),
+        arguments_of_lost_marks(),
+        lines_of_earlier_tenants(),
+        lines_that_cannot_be_believed(),
+        equal_beginnings(),
+        arguments_of_lost_regions(),
+        arguments_that_belong_to_nothing(),
+        overwritten_arguments(),
+        texts_with_missing_parts(),
+        texts_that_contradict_themselves(),
+        arguments_not_known(),
+        hidden_too_high(),
+        last_alive_after_the_end(),
+        witness_damaged(),
+        witness_of_another_capture(),
+        witness_not_known(),
+        left_by_exit_half_written(),
         claimed_behind(),
         claimed_never_written_back(),
         claimed_ahead(),
@@ -31,7 +62,7 @@ pub fn images() -> Vec<Image> {
         cut_in_the_ring(),
         cut_by_one_byte(),
         cut_in_the_open_table(),
-        cut_in_a_label(),
+        cut_in_a_name(),
         cut_after_the_header(),
         cut_ring_of_any_size(),
     ]
@@ -153,8 +184,8 @@ fn died_in_begin() -> Image {
 fn torn_open_slots() -> Image {
     let mut image = Image::new(
         "torn-open-slots",
-        "Open records that cannot be believed: a flipped bit, another slot's number, a ring that does not exist, garbage, an ended region with a flipped bit in its slot's zero word, an ended region under the word of the next one. The one intact region among them is shown.",
-        tight(2, 1, 7, 64),
+        "Open records that cannot be believed: a flipped bit, another slot's number, a ring that does not exist, garbage, an ended region with a flipped bit in its slot's zero word, an ended region under the word of the next one, of the same ring or of another with as many tickets. The one intact region among them is shown.",
+        tight(2, 2, 9, 64),
     );
     image.open(0, running(0, 0));
     let place = image.identity.open_slot(0) + 9;
@@ -163,7 +194,7 @@ fn torn_open_slots() -> Image {
     image.open(
         2,
         OpenRecord {
-            ring: 1,
+            ring: 2,
             ..running(2, 0)
         },
     );
@@ -172,36 +203,46 @@ fn torn_open_slots() -> Image {
     image.open(5, running(5, 0));
     image.put(image.identity.open_slot(5), &1u64.to_le_bytes());
     image.open(6, running(6, 0));
-    let next = sequence_of(running(6, 0).start_ns + 100);
+    let next = sequence_of(1, 0);
     image.put(image.identity.open_slot(6), &next.to_le_bytes());
-    image.expected.open_torn = 6;
+    image.open(7, running(7, 0));
+    let next = sequence_of(0, 1);
+    image.put(image.identity.open_slot(7), &next.to_le_bytes());
+    image.open(8, running(8, 5));
+    image.put(image.identity.open_slot(8), &SEQUENCE_OPEN.to_le_bytes());
+    image.expected.open_torn = 8;
     image.expect_open(3, &running(3, 0));
     image
 }
 
-fn torn_labels() -> Image {
+fn torn_names() -> Image {
     let mut image = Image::new(
-        "torn-labels",
-        "Labels that cannot be read: second block missing, not UTF-8, in another entry's place, an id inside an entry, past the table, running over its end. No event is lost, and the one intact label among them is read.",
-        tight(9, 1, 1, 64 * 8),
+        "torn-names",
+        "Names that cannot be read: second block missing, not UTF-8, in another entry's place, an id inside an entry, past the table, running over its end, a key as a label, a label as a key, a group that is none. No event is lost, the intact names among them are read, and all of it is one damage.",
+        tight(16, 1, 1, 64 * 10),
     );
     let long = "x".repeat(80);
     image.label(1, &long);
-    image.put(image.label_place(2), &[0; 64]);
+    image.put(image.identity.name_entry(2), &[0; 64]);
     image.label(3, "sound");
     image.label(4, "ab");
-    let salt = Area::LabelTable.salt(image.identity.salt);
-    let entry = image.label_place(4) as usize;
-    image.bytes[entry + label::ENTRY_HEADER_BYTES] = 0xFF;
+    let salt = Area::NameTable.salt(image.identity.salt);
+    let entry = image.identity.name_entry(4) as usize;
+    image.bytes[entry + ENTRY_HEADER_BYTES] = 0xFF;
     let crc32 = Checksum::new().of(&[&salt.to_le_bytes(), &image.bytes[entry + 4..entry + 64]]);
     image.put(entry as u64, &crc32.to_le_bytes());
-    let moved = image.bytes[image.label_place(3) as usize..][..64].to_vec();
-    image.put(image.label_place(5), &moved);
+    let moved = image.bytes[image.identity.name_entry(3) as usize..][..64].to_vec();
+    image.put(image.identity.name_entry(5), &moved);
+    image.name(6, &Name::of(NAME_KEY, "a key"));
+    image.name(7, &Name::of(NAME_LABEL, "in no group").in_group(3));
+    image.name(8, &Name::lane(3, "a lane"));
     // Its second block overwrites the start of the ring, and so the record of ticket 1.
-    let mut runs_over = vec![0; 128];
-    label::encode(&mut runs_over, 8, &long, &Checksum::new(), salt).expect("a label in range");
-    image.put(image.label_place(8), &runs_over);
-    let ids = [1, 2, 3, 4, 5, 8, 9, u32::MAX];
+    let mut runs_over = vec![0; 2 * BLOCK_BYTES];
+    let name = Name::of(NAME_LABEL, &long[..60]);
+    assert_eq!(name::blocks_of(name.text.len()), 2);
+    encode(&mut runs_over, 10, &name, &Checksum::new(), salt).expect("a name in range");
+    image.put(image.identity.name_entry(10), &runs_over);
+    let ids = [1, 2, 3, 4, 5, 6, 7, 8, 10, 11, u32::MAX];
     for (sequence, label_id) in (2..).zip(ids) {
         let record = Record {
             label_id,
@@ -211,9 +252,38 @@ fn torn_labels() -> Image {
         image.expect_event(0, &record);
         image.expect_label(label_id, (label_id == 3).then_some("sound"));
     }
-    image.claimed(0, 9);
-    image.finished(10_000);
-    image.expect_ring(0, [9, 8, 0, 1, 0]);
+    let in_no_group = Some(("in no group".to_owned(), 3));
+    image.expected.labels.insert(7, in_no_group);
+    image.expect_group(3, None);
+    image.expected.lanes.insert(3, ("a lane".to_owned(), 0));
+    let of = ArgumentsOf::event(13_100, THREAD);
+    let record = argument(of, 13, 0, 3, ArgumentValue::U64(1));
+    image.item(0, Item::Argument(record));
+    let marked = Mark {
+        start_ns: 13_100,
+        flags: FLAG_ARGUMENTS,
+        ..mark(14)
+    };
+    image.item(0, Item::Mark(marked));
+    image.expect(Event::mark(0, &marked));
+    image.expect_arguments(vec![document::Argument::of(3, "u64", 1)], 0);
+    image.expected.keys.insert(3, None);
+    image.claimed(0, 14);
+    image.finished(20_000);
+    image.expect_damage(image.identity.name_entry(1));
+    image.expect_tickets(
+        0,
+        Tickets {
+            claimed: 14,
+            recovered: 13,
+            torn: 1,
+            regions: 11,
+            marks: 1,
+            arguments: 1,
+            joined: 1,
+            ..Tickets::default()
+        },
+    );
     image
 }
 
@@ -331,7 +401,7 @@ fn overtaken_writer() -> Image {
 fn older_capture() -> Image {
     let mut image = Image::new(
         "older-capture",
-        "Blocks of an older capture, with another salt, are in the ring, the open table and the label table: none is believed.",
+        "Blocks of an older capture, with another salt, are in the ring, the open table and the name table: none is believed.",
         tight(4, 1, 2, 128),
     );
     let mut older = tight(4, 1, 2, 128);
@@ -353,6 +423,7 @@ fn older_capture() -> Image {
     image.claimed(0, 3);
     image.expect_event(0, &record);
     image.expect_label(1, None);
+    image.expect_damage(image.identity.name_entry(1));
     image.expected.open_torn = 1;
     image.expect_ring(0, [3, 1, 0, 2, 0]);
     image
@@ -457,9 +528,9 @@ fn cut_by_one_byte() -> Image {
     image
 }
 
-fn cut_in_a_label() -> Image {
+fn cut_in_a_name() -> Image {
     let mut image = Image::new(
-        "cut-in-a-label",
+        "cut-in-a-name",
         "The file was cut in the zeroes after a label's text: the entry is not wholly inside the file, so it cannot be read. The region that it names is shown.",
         tight(2, 1, 1, 64),
     );
@@ -471,14 +542,15 @@ fn cut_in_a_label() -> Image {
     image.open(0, open);
     image.expect_open(0, &open);
     image.expect_label(1, None);
-    image.cut(image.label_place(1) + 40);
+    image.expect_damage(image.identity.name_entry(1));
+    image.cut(image.identity.name_entry(1) + 40);
     image
 }
 
 fn cut_in_the_open_table() -> Image {
     let mut image = Image::new(
         "cut-in-the-open-table",
-        "The file was cut inside the open table: what is left of the slot is torn, the slots after it read as free, labels and rings are lost and counted.",
+        "The file was cut inside the open table: what is left of the slot is torn, the slots after it read as free, names and rings are lost and counted.",
         tight(4, 1, 3, 64),
     );
     image.open(0, running(0, 0));
@@ -518,5 +590,899 @@ fn cut_ring_of_any_size() -> Image {
     image.regions(1..=2);
     image.claimed(0, 1 << 40);
     image.expect_ring(0, [1 << 40, 2, 0, (1 << 40) - 2, 0]);
+    image
+}
+
+/// A running region in slot 0 of a table of two slots of eight lines, one argument in ring and line, and the ring's ticket 1.
+fn with_an_argument(name: &'static str, purpose: &'static str) -> (Image, OpenRecord) {
+    let mut image = Image::new(name, purpose, lined(8, 1, 2, 8, 64));
+    let open = running(0, 0);
+    image.open(0, open);
+    let record = numbered(ArgumentsOf::region(&open), 1, 0, 70);
+    image.item(0, Item::Argument(record));
+    image.argument_line(0, 2, 0, record);
+    (image, open)
+}
+
+/// Tickets of which `arguments` were recovered and joined.
+fn joined(claimed: u64, torn: u64, arguments: u64) -> Tickets {
+    Tickets {
+        claimed,
+        recovered: arguments,
+        torn,
+        arguments,
+        joined: arguments,
+        ..Tickets::default()
+    }
+}
+
+fn died_in_an_argument() -> Image {
+    let (mut image, open) = with_an_argument(
+        "died-in-an-argument",
+        "A thread died while it wrote its region's second argument to the ring: one ticket is torn, the first argument is shown.",
+    );
+    let record = numbered(ArgumentsOf::region(&open), 2, 1, 71);
+    image.item(0, Item::Argument(record));
+    image.put(image.place(0, 2), &[0; 8]);
+    image.claimed(0, 2);
+    image.expect_open_as(OpenRegion {
+        arguments: vec![number(70)],
+        ..OpenRegion::of(0, &open)
+    });
+    image.expect_tickets(0, joined(2, 1, 1));
+    image
+}
+
+fn died_between_an_argument_and_its_line() -> Image {
+    let (mut image, open) = with_an_argument(
+        "died-between-an-argument-and-its-line",
+        "A thread died after it wrote its region's second argument to the ring, and before it copied it to the slot: the ring's copy is shown.",
+    );
+    let record = numbered(ArgumentsOf::region(&open), 2, 1, 71);
+    image.item(0, Item::Argument(record));
+    image.claimed(0, 2);
+    image.expect_open_as(OpenRegion {
+        arguments: vec![number(70), number(71)],
+        ..OpenRegion::of(0, &open)
+    });
+    image.expect_tickets(0, joined(2, 0, 2));
+    image
+}
+
+fn died_in_a_line() -> Image {
+    let (mut image, open) = with_an_argument(
+        "died-in-a-line",
+        "A thread died while it copied its region's second argument to the slot: the line's first word is 0, the ring's copy is shown.",
+    );
+    let record = numbered(ArgumentsOf::region(&open), 2, 1, 71);
+    image.item(0, Item::Argument(record));
+    image.argument_line(0, 3, 0, record);
+    image.put(image.identity.open_line(0, 3), &[0; 8]);
+    image.claimed(0, 2);
+    image.expect_open_as(OpenRegion {
+        arguments: vec![number(70), number(71)],
+        ..OpenRegion::of(0, &open)
+    });
+    image.expect_tickets(0, joined(2, 0, 2));
+    image
+}
+
+/// Adds an amendment with ticket 2, in ring and line, that says status 1; and one with ticket 3, in the ring, that says status 2.
+fn amend_twice(image: &mut Image, open: &OpenRecord) -> Amendment {
+    let first = Amendment {
+        sequence: 2,
+        status: 1,
+        ..Amendment::of(open)
+    };
+    let second = Amendment {
+        sequence: 3,
+        status: 2,
+        ..first
+    };
+    image.item(0, Item::Amendment(first));
+    image.amendment_line(0, 0, first);
+    image.item(0, Item::Amendment(second));
+    image.claimed(0, 3);
+    second
+}
+
+/// What is expected of it: the region with `status`, its argument, and the tickets.
+fn expect_amended(image: &mut Image, open: &OpenRecord, status: u32, torn: u64) {
+    image.expect_open_as(OpenRegion {
+        status,
+        amended: true,
+        arguments: vec![number(70)],
+        ..OpenRegion::of(0, open)
+    });
+    image.expect_tickets(
+        0,
+        Tickets {
+            recovered: 3 - torn,
+            amendments: 2 - torn,
+            ..joined(3, torn, 1)
+        },
+    );
+}
+
+fn died_in_an_amendment() -> Image {
+    let (mut image, open) = with_an_argument(
+        "died-in-an-amendment",
+        "A thread died while it wrote its region's second amendment to the ring: the region is shown with the first one.",
+    );
+    amend_twice(&mut image, &open);
+    image.put(image.place(0, 3), &[0; 8]);
+    expect_amended(&mut image, &open, 1, 1);
+    image
+}
+
+fn died_between_an_amendment_and_its_line() -> Image {
+    let (mut image, open) = with_an_argument(
+        "died-between-an-amendment-and-its-line",
+        "A thread died after it wrote its region's second amendment to the ring, and before it copied it to the slot, which has the first: the ring's copy is newer and holds.",
+    );
+    amend_twice(&mut image, &open);
+    expect_amended(&mut image, &open, 2, 0);
+    image
+}
+
+fn died_while_rewriting_an_amendment() -> Image {
+    let (mut image, open) = with_an_argument(
+        "died-while-rewriting-an-amendment",
+        "A thread died while it wrote its region's second amendment over the first one in the slot: the line is neither, the ring's copy holds.",
+    );
+    let second = amend_twice(&mut image, &open);
+    image.amendment_line(0, 0, second);
+    image.put(image.identity.open_line(0, 1), &[0; 8]);
+    expect_amended(&mut image, &open, 2, 0);
+    image
+}
+
+fn died_before_a_mark() -> Image {
+    let mut image = Image::new(
+        "died-before-a-mark",
+        "A thread died between the arguments of a mark and the mark: they belong to nothing. A mark of the same moment by another thread does not take them.",
+        tight(4, 1, 1, 64),
+    );
+    let of = ArgumentsOf::event(1_000, THREAD);
+    image.item(0, Item::Argument(numbered(of, 1, 0, 7)));
+    image.item(0, Item::Argument(numbered(of, 2, 1, 8)));
+    let other = Mark {
+        start_ns: 1_000,
+        thread_id: THREAD + 1,
+        flags: FLAG_ARGUMENTS,
+        ..mark(3)
+    };
+    image.item(0, Item::Mark(other));
+    image.claimed(0, 3);
+    image.expect(Event::mark(0, &other));
+    image.expect_tickets(
+        0,
+        Tickets {
+            claimed: 3,
+            recovered: 3,
+            marks: 1,
+            arguments: 2,
+            orphaned: 2,
+            ..Tickets::default()
+        },
+    );
+    image
+}
+
+fn arguments_of_lost_marks() -> Image {
+    let mut image = Image::new(
+        "arguments-of-lost-marks",
+        "Marks of one thread that are torn: their arguments are not given to the thread's next mark, whether it is of the same moment, which the numbers that begin anew tell, or of another, and has lost its own first argument.",
+        tight(16, 1, 1, 64),
+    );
+    let of = |start_ns| ArgumentsOf::event(start_ns, THREAD);
+    let marked = |sequence, start_ns| Mark {
+        start_ns,
+        flags: FLAG_ARGUMENTS,
+        ..mark(sequence)
+    };
+    // Tickets 3, 6 and 7 are torn.
+    image.item(0, Item::Argument(numbered(of(1_000), 1, 0, 70)));
+    image.item(0, Item::Argument(numbered(of(1_000), 2, 1, 71)));
+    image.item(0, Item::Argument(numbered(of(1_000), 4, 0, 72)));
+    let same_moment = marked(5, 1_000);
+    image.item(0, Item::Mark(same_moment));
+    image.expect(Event::mark(0, &same_moment));
+    image.expect_arguments(vec![number(72)], 0);
+    image.item(0, Item::Argument(numbered(of(2_000), 8, 0, 73)));
+    image.item(0, Item::Argument(numbered(of(3_000), 9, 1, 74)));
+    let other_moment = marked(10, 3_000);
+    image.item(0, Item::Mark(other_moment));
+    image.expect(Event::mark(0, &other_moment));
+    image.expect_arguments(vec![number(74)], 1);
+    image.claimed(0, 10);
+    image.expect_tickets(
+        0,
+        Tickets {
+            claimed: 10,
+            recovered: 7,
+            torn: 3,
+            marks: 2,
+            arguments: 5,
+            joined: 2,
+            orphaned: 3,
+            ..Tickets::default()
+        },
+    );
+    image
+}
+
+fn lines_of_earlier_tenants() -> Image {
+    let mut image = Image::new(
+        "lines-of-earlier-tenants",
+        "A slot whose lines are full of earlier tenants' records: of the same ring, and of another ring that had given out as many tickets, with the same beginning. The region that runs there has one argument of its own, and no amendment.",
+        lined(4, 2, 1, 8, 64),
+    );
+    let open = running(0, 10);
+    image.open(0, open);
+    let earlier = OpenRecord {
+        claimed_at_begin: 5,
+        ..open
+    };
+    let elsewhere = OpenRecord { ring: 1, ..open };
+    let amendment = Amendment {
+        sequence: 7,
+        status: 1,
+        ..Amendment::of(&earlier)
+    };
+    image.amendment_line(0, 0, amendment);
+    let of = ArgumentsOf::region(&open);
+    image.argument_line(0, 2, 0, numbered(of, 11, 0, 70));
+    let of_earlier = ArgumentsOf::region(&earlier);
+    image.argument_line(0, 3, 0, numbered(of_earlier, 6, 1, 71));
+    // Its ticket is the one that our region's beginning saw.
+    image.argument_line(0, 4, 0, numbered(of, 10, 1, 72));
+    image.argument_line(
+        0,
+        5,
+        1,
+        numbered(ArgumentsOf::region(&elsewhere), 12, 1, 73),
+    );
+    image.claimed(0, 15);
+    image.claimed(1, 12);
+    image.expect_open_as(OpenRegion {
+        arguments: vec![number(70)],
+        ..OpenRegion::of(0, &open)
+    });
+    image.expect_ring(0, [15, 0, 11, 4, 0]);
+    image.expect_ring(1, [12, 0, 8, 4, 0]);
+    image
+}
+
+fn lines_that_cannot_be_believed() -> Image {
+    let mut image = Image::new(
+        "lines-that-cannot-be-believed",
+        "Lines of a running region with a flipped bit, another slot's number, another owner, another beginning, an argument in the amendment's place, an amendment and an unknown type in an argument's, a record of the ring as it is there. The region is shown with what is left.",
+        lined(4, 1, 1, 10, 64),
+    );
+    let open = running(0, 10);
+    image.open(0, open);
+    let of = ArgumentsOf::region(&open);
+    let record = |sequence, number| numbered(of, sequence, 0, number);
+    image.argument_line(0, 1, 0, record(11, 1));
+    image.argument_line(0, 2, 0, record(11, 2));
+    let place = image.identity.open_line(0, 2) as usize;
+    image.bytes[place + 20] ^= 4;
+    let wrong = [
+        Argument {
+            open_slot: 2,
+            ..record(12, 3)
+        },
+        Argument {
+            owner: 11,
+            ..record(12, 4)
+        },
+        Argument {
+            start_ns: open.start_ns + 1,
+            ..record(12, 5)
+        },
+        Argument {
+            r#type: 6,
+            ..record(12, 6)
+        },
+    ];
+    for (line, wrong) in (3..).zip(wrong) {
+        image.argument_line(0, line, 0, wrong);
+    }
+    let amendment = Amendment {
+        sequence: 12,
+        status: 1,
+        ..Amendment::of(&open)
+    };
+    image.amendment_line(0, 0, amendment);
+    let place = image.identity.open_line(0, 1);
+    let moved = image.bytes[place as usize..][..64].to_vec();
+    image.put(image.identity.open_line(0, 7), &moved);
+    image.argument_line(0, 1, 0, record(11, 1));
+    let salt = Area::Ring(0).salt(image.identity.salt);
+    let as_in_the_ring = record(13, 8).sealed(&Checksum::new(), salt);
+    let place = image.identity.open_line(0, 8);
+    image.put(place, bytemuck::bytes_of(&as_in_the_ring));
+    image.argument_line(0, 9, 0, record(14, 9));
+    image.claimed(0, 14);
+    image.expect_open_as(OpenRegion {
+        arguments: vec![number(9)],
+        ..OpenRegion::of(0, &open)
+    });
+    image.expect_ring(0, [14, 0, 10, 4, 0]);
+    image
+}
+
+fn equal_beginnings() -> Image {
+    let mut image = Image::new(
+        "equal-beginnings",
+        "Three tenants of one slot with one ring and one beginning, as a program may state it. Each has an argument; the last one runs. The number of tickets tells them apart.",
+        lined(8, 1, 1, 8, 64),
+    );
+    let tenant = |claimed_at_begin| OpenRecord {
+        start_ns: 500,
+        ..running(0, claimed_at_begin)
+    };
+    let of = |claimed_at_begin| ArgumentsOf::region(&tenant(claimed_at_begin));
+    image.item(0, Item::Argument(numbered(of(0), 1, 0, 70)));
+    image.item(0, Item::Argument(numbered(of(2), 3, 0, 71)));
+    image.item(0, Item::Argument(numbered(of(4), 5, 0, 72)));
+    for (sequence, argument) in [(2, 70), (4, 71)] {
+        let completed = Record {
+            start_ns: 500,
+            open_slot: 1,
+            flags: FLAG_ARGUMENTS,
+            ..region(sequence)
+        };
+        image.record(0, completed);
+        image.expect_event(0, &completed);
+        image.expect_arguments(vec![number(argument)], 0);
+    }
+    image.open(0, tenant(4));
+    image.argument_line(0, 2, 0, numbered(of(4), 5, 0, 72));
+    image.claimed(0, 5);
+    image.expect_open_as(OpenRegion {
+        arguments: vec![number(72)],
+        ..OpenRegion::of(0, &tenant(4))
+    });
+    image.expect_tickets(
+        0,
+        Tickets {
+            claimed: 5,
+            recovered: 5,
+            regions: 2,
+            arguments: 3,
+            joined: 3,
+            ..Tickets::default()
+        },
+    );
+    image
+}
+
+fn arguments_of_lost_regions() -> Image {
+    let mut image = Image::new(
+        "arguments-of-lost-regions",
+        "Completed regions whose records are torn: their arguments are not given to the next tenant of the slot, whether it has none of its own, or has some, and began at the same moment.",
+        tight(16, 1, 2, 64),
+    );
+    let tenant = |slot, claimed_at_begin| OpenRecord {
+        start_ns: 500,
+        ..running(slot, claimed_at_begin)
+    };
+    let of = |slot, claimed| ArgumentsOf::region(&tenant(slot, claimed));
+    let completed = |sequence, open_slot, flags| Record {
+        start_ns: 500,
+        open_slot,
+        flags,
+        ..region(sequence)
+    };
+    // Slot 0: a lost region with an argument, then one without.
+    image.item(0, Item::Argument(numbered(of(0, 0), 1, 0, 70)));
+    let without = completed(3, 1, 0);
+    image.record(0, without);
+    image.expect_event(0, &without);
+    // Slot 1: a lost region with two arguments, then one with one.
+    image.item(0, Item::Argument(numbered(of(1, 3), 4, 0, 71)));
+    image.item(0, Item::Argument(numbered(of(1, 3), 5, 1, 72)));
+    image.item(0, Item::Argument(numbered(of(1, 6), 7, 0, 73)));
+    let with = completed(8, 2, FLAG_ARGUMENTS);
+    image.record(0, with);
+    image.expect_event(0, &with);
+    image.expect_arguments(vec![number(73)], 0);
+    // And a lost one that ran last: it has left the table.
+    image.item(0, Item::Argument(numbered(of(1, 8), 9, 0, 74)));
+    image.claimed(0, 10);
+    image.expect_tickets(
+        0,
+        Tickets {
+            claimed: 10,
+            recovered: 7,
+            torn: 3,
+            regions: 2,
+            arguments: 5,
+            joined: 1,
+            orphaned: 4,
+            ..Tickets::default()
+        },
+    );
+    image
+}
+
+fn arguments_that_belong_to_nothing() -> Image {
+    let mut image = Image::new(
+        "arguments-that-belong-to-nothing",
+        "Arguments that no event takes: without the number of a slot, of a slot that the table does not have, of a region without the flag or with another beginning, of a mark without the flag or with another moment, of an open region with another owner, beginning or ring, or from before it began; an argument after its event.",
+        tight(64, 2, 4, 64),
+    );
+    let open = running(0, 3);
+    image.open(0, open);
+    let of_open = ArgumentsOf::region(&open);
+    let mut next = 1;
+    let mut put = |image: &mut Image, record: Argument| {
+        image.item(
+            0,
+            Item::Argument(Argument {
+                sequence: next,
+                ..record
+            }),
+        );
+        next += 1;
+        next
+    };
+    let record = numbered(of_open, 0, 0, 7);
+    // From before the region began.
+    put(&mut image, record);
+    put(
+        &mut image,
+        Argument {
+            open_slot: 0,
+            ..record
+        },
+    );
+    put(
+        &mut image,
+        Argument {
+            open_slot: 5,
+            ..record
+        },
+    );
+    put(&mut image, Argument { owner: 2, ..record });
+    let after = put(
+        &mut image,
+        Argument {
+            start_ns: open.start_ns + 1,
+            ..record
+        },
+    );
+    let slot_that_is_not = Record {
+        open_slot: 5,
+        flags: FLAG_ARGUMENTS,
+        start_ns: open.start_ns,
+        ..region(after)
+    };
+    image.record(0, slot_that_is_not);
+    image.expect_event(0, &slot_that_is_not);
+    image.expect_arguments(Vec::new(), 1);
+    next += 1;
+    let mut put = |image: &mut Image, item: Item| {
+        let item = match item {
+            Item::Argument(argument) => Item::Argument(Argument {
+                sequence: next,
+                ..argument
+            }),
+            Item::Region(region) => Item::Region(Record {
+                sequence: next,
+                ..region
+            }),
+            Item::Mark(mark) => Item::Mark(Mark {
+                sequence: next,
+                ..mark
+            }),
+            other => other,
+        };
+        image.item(0, item);
+        next += 1;
+        match item {
+            Item::Region(region) => image.expect_event(0, &region),
+            Item::Mark(mark) => image.expect(Event::mark(0, &mark)),
+            _ => {}
+        }
+    };
+    let tenant = running(1, 6);
+    let of_tenant = Item::Argument(numbered(ArgumentsOf::region(&tenant), 0, 0, 8));
+    let completed = Record {
+        open_slot: 2,
+        start_ns: tenant.start_ns,
+        ..region(50)
+    };
+    put(&mut image, of_tenant);
+    put(&mut image, Item::Region(completed));
+    put(&mut image, of_tenant);
+    put(
+        &mut image,
+        Item::Region(Record {
+            flags: FLAG_ARGUMENTS,
+            start_ns: tenant.start_ns + 1,
+            ..completed
+        }),
+    );
+    let of_mark = Item::Argument(numbered(ArgumentsOf::event(60_000, THREAD), 0, 0, 9));
+    let marked = Mark {
+        start_ns: 60_000,
+        ..mark(1)
+    };
+    put(&mut image, of_mark);
+    put(&mut image, Item::Mark(marked));
+    put(&mut image, of_mark);
+    put(
+        &mut image,
+        Item::Mark(Mark {
+            flags: FLAG_ARGUMENTS,
+            start_ns: 60_001,
+            ..marked
+        }),
+    );
+    // It comes after the mark.
+    put(&mut image, of_mark);
+    image.claimed(0, 15);
+    // The same region's argument, but in another ring.
+    image.item(1, Item::Argument(numbered(of_open, 4, 0, 10)));
+    image.claimed(1, 4);
+    image.expect_open(0, &open);
+    image.expect_tickets(
+        0,
+        Tickets {
+            claimed: 15,
+            recovered: 15,
+            regions: 3,
+            marks: 2,
+            arguments: 10,
+            orphaned: 10,
+            ..Tickets::default()
+        },
+    );
+    image.expect_tickets(
+        1,
+        Tickets {
+            claimed: 4,
+            recovered: 1,
+            torn: 3,
+            arguments: 1,
+            orphaned: 1,
+            ..Tickets::default()
+        },
+    );
+    image
+}
+
+fn overwritten_arguments() -> Image {
+    let mut image = Image::new(
+        "overwritten-arguments",
+        "The ring went round: of one region's arguments the last two are left, of another's one in the middle is torn, of a third's and a mark's none is left. At least how many are lost is said of each.",
+        tight(8, 1, 3, 64),
+    );
+    let tenant = |slot, claimed_at_begin| OpenRecord {
+        start_ns: 500 + u64::from(slot),
+        ..running(slot, claimed_at_begin)
+    };
+    let of = |slot, claimed| ArgumentsOf::region(&tenant(slot, claimed));
+    let completed = |sequence, slot: u16| Record {
+        start_ns: 500 + u64::from(slot),
+        open_slot: slot + 1,
+        flags: FLAG_ARGUMENTS,
+        ..region(sequence)
+    };
+    // Tickets 21 to 28.
+    image.item(0, Item::Argument(numbered(of(0, 10), 21, 3, 73)));
+    image.item(0, Item::Argument(numbered(of(0, 10), 22, 4, 74)));
+    image.item(0, Item::Argument(numbered(of(1, 22), 23, 0, 80)));
+    image.item(0, Item::Argument(numbered(of(1, 22), 25, 2, 82)));
+    let records = [completed(26, 0), completed(27, 1), completed(28, 2)];
+    for record in records {
+        image.record(0, record);
+        image.expect_event(0, &record);
+        let (arguments, lost) = match record.open_slot {
+            1 => (vec![number(73), number(74)], 3),
+            2 => (vec![number(80), number(82)], 1),
+            _ => (Vec::new(), 1),
+        };
+        image.expect_arguments(arguments, lost);
+    }
+    image.claimed(0, 28);
+    image.expect_tickets(
+        0,
+        Tickets {
+            claimed: 28,
+            recovered: 7,
+            overwritten: 20,
+            torn: 1,
+            regions: 3,
+            arguments: 4,
+            joined: 4,
+            ..Tickets::default()
+        },
+    );
+    image
+}
+
+fn texts_with_missing_parts() -> Image {
+    let mut image = Image::new(
+        "texts-with-missing-parts",
+        "Texts of three parts of which the second, the first, or the last is torn; and one that is not UTF-8 from its second part on. What comes before the gap is shown, and that it is not all. A text with a gap inside a character ends before it.",
+        tight(64, 1, 1, 64),
+    );
+    let of = ArgumentsOf::event(9_000, THREAD);
+    let text = format!("{}é{}{}", "a".repeat(25), "b".repeat(25), "c".repeat(9));
+    let value = ArgumentValue::Text(text.as_bytes());
+    let mut next = 1;
+    for (ordinal, torn) in [(0, 1), (1, 0), (2, 2)] {
+        image.argument(of, next, ordinal, 0, value);
+        image.put(image.place(0, next + torn), &[0; 8]);
+        next += 3;
+    }
+    for record in of.records(3, 0, value) {
+        let mut record = Argument {
+            sequence: next,
+            ..record
+        };
+        if record.part == 1 {
+            record.content[3] = 0xFF;
+        }
+        image.item(0, Item::Argument(record));
+        next += 1;
+    }
+    let marked = Mark {
+        start_ns: 9_000,
+        flags: FLAG_ARGUMENTS,
+        ..mark(next)
+    };
+    image.item(0, Item::Mark(marked));
+    image.claimed(0, next);
+    image.expect(Event::mark(0, &marked));
+    let incomplete = |text: String| document::Argument {
+        incomplete: true,
+        ..document::Argument::of(0, "text", text)
+    };
+    image.expect_arguments(
+        vec![
+            // The first byte of é is in the first part.
+            incomplete("a".repeat(25)),
+            incomplete(String::new()),
+            incomplete(format!("{}é{}", "a".repeat(25), "b".repeat(25))),
+            incomplete(format!("{}é{}", "a".repeat(25), "b".repeat(2))),
+        ],
+        0,
+    );
+    image.expect_tickets(
+        0,
+        Tickets {
+            claimed: 13,
+            recovered: 10,
+            torn: 3,
+            marks: 1,
+            arguments: 9,
+            joined: 9,
+            ..Tickets::default()
+        },
+    );
+    image
+}
+
+fn texts_that_contradict_themselves() -> Image {
+    let mut image = Image::new(
+        "texts-that-contradict-themselves",
+        "Arguments that no writer writes: two of one number with different keys, types or sizes of text are two arguments; of two records for the same part the first counts, and of a line and the ring's record with its ticket the ring's; parts may come in any order.",
+        lined(16, 1, 1, 8, 64),
+    );
+    let open = running(0, 0);
+    image.open(0, open);
+    let of = ArgumentsOf::region(&open);
+    let text = "d".repeat(30);
+    let parts: Vec<Argument> = of
+        .records(0, 0, ArgumentValue::Text(text.as_bytes()))
+        .collect();
+    let at = |sequence, record: Argument| Argument { sequence, ..record };
+    // The second part before the first; a second copy of the first with other bytes.
+    image.item(0, Item::Argument(at(1, parts[1])));
+    image.item(0, Item::Argument(at(2, parts[0])));
+    let mut other = parts[0];
+    other.content = [b'e'; 26];
+    image.item(0, Item::Argument(at(3, other)));
+    image.item(0, Item::Argument(numbered(of, 4, 0, 7)));
+    let also = Argument {
+        text_bytes: 3,
+        ..numbered(of, 5, 0, 8)
+    };
+    image.item(0, Item::Argument(also));
+    let short = argument(of, 6, 0, 0, ArgumentValue::Text(b"short"));
+    image.item(0, Item::Argument(short));
+    let signed = argument(of, 7, 0, 0, ArgumentValue::I64(-1));
+    image.item(0, Item::Argument(signed));
+    // A line that says something else of ticket 4 than the ring.
+    image.argument_line(0, 2, 0, numbered(of, 4, 0, 9));
+    image.claimed(0, 7);
+    image.expect_open_as(OpenRegion {
+        arguments: vec![
+            document::Argument::of(0, "text", text),
+            number(7),
+            document::Argument::of(0, "text", "short"),
+            document::Argument::of(0, "i64", -1),
+        ],
+        ..OpenRegion::of(0, &open)
+    });
+    image.expect_tickets(0, joined(7, 0, 7));
+    image
+}
+
+fn arguments_not_known() -> Image {
+    let mut image = Image::new(
+        "arguments-not-known",
+        "Arguments as a newer writer may write them, or a broken one: types 0 and 6, a part too many of a number and of a text, a text that is too long, a bool that is neither. They are skipped and counted; the one among them that is known belongs to the mark.",
+        tight(16, 1, 1, 64),
+    );
+    let of = ArgumentsOf::event(9_000, THREAD);
+    let number_of = |sequence| numbered(of, sequence, 0, 7);
+    let text = argument(of, 4, 0, 0, ArgumentValue::Text(b"text"));
+    let mut neither = argument(of, 6, 0, 0, ArgumentValue::Bool(true));
+    neither.content[0] = 2;
+    for record in [
+        Argument {
+            r#type: 0,
+            ..number_of(1)
+        },
+        Argument {
+            r#type: 6,
+            ..number_of(2)
+        },
+        Argument {
+            part: 1,
+            ..number_of(3)
+        },
+        Argument { part: 1, ..text },
+        Argument {
+            sequence: 5,
+            text_bytes: 257,
+            ..text
+        },
+        neither,
+        number_of(7),
+    ] {
+        image.item(0, Item::Argument(record));
+    }
+    let marked = Mark {
+        start_ns: 9_000,
+        flags: FLAG_ARGUMENTS,
+        ..mark(8)
+    };
+    image.item(0, Item::Mark(marked));
+    image.claimed(0, 8);
+    image.expect(Event::mark(0, &marked));
+    image.expect_arguments(vec![number(7)], 0);
+    image.expect_tickets(
+        0,
+        Tickets {
+            claimed: 8,
+            recovered: 2,
+            skipped: 6,
+            marks: 1,
+            arguments: 1,
+            joined: 1,
+            ..Tickets::default()
+        },
+    );
+    image
+}
+
+fn hidden_too_high() -> Image {
+    let mut image = Image::new(
+        "hidden-too-high",
+        "A thread died after it wrote the record of a region that had found the table full, and before it counted it out: the number of hidden regions is too high by one, never too low.",
+        tight(4, 1, 1, 64),
+    );
+    image.open(0, running(0, 0));
+    image.expect_open(0, &running(0, 0));
+    let record = Record {
+        open_slot: OPEN_SLOT_NONE,
+        ..region(1)
+    };
+    image.record(0, record);
+    image.expect_event(0, &record);
+    image.claimed(0, 1);
+    image.counters(|counters| {
+        counters.open_refused = 1;
+        counters.hidden_now = 1;
+    });
+    image.expect_ring(0, [1, 1, 0, 0, 0]);
+    image
+}
+
+fn last_alive_after_the_end() -> Image {
+    let mut image = Image::new(
+        "last-alive-after-the-end",
+        "A stray store falsified the last sign of life, and a program stated an event that ended later than the witness saw the end: neither counts. The value before it does.",
+        tight(4, 1, 1, 64),
+    );
+    let value = Value {
+        start_ns: 399_000,
+        ..sample(1, 1.0)
+    };
+    image.item(0, Item::Value(value));
+    image.expect(Event::value(0, &value));
+    let beyond = Record {
+        start_ns: 398_000,
+        duration_ns: 2_001,
+        ..region(2)
+    };
+    image.record(0, beyond);
+    image.expect_event(0, &beyond);
+    image.claimed(0, 2);
+    image.counters(|counters| counters.last_alive_ns = u64::MAX);
+    let witness = killed(&image.identity);
+    image.witness(witness);
+    image.expect_witness(&witness, 400_000, true, "died");
+    image.expected.last_ns = 399_000;
+    image.expect_tickets(
+        0,
+        Tickets {
+            claimed: 2,
+            recovered: 2,
+            regions: 1,
+            values: 1,
+            ..Tickets::default()
+        },
+    );
+    image
+}
+
+fn witness_damaged() -> Image {
+    let mut image = Image::new(
+        "witness-damaged",
+        "A witness with one flipped bit, which would make another signal of it: damage, and no witness.",
+        tight(4, 1, 1, 64),
+    );
+    image.witness(killed(&image.identity));
+    image.bytes[image.identity.witness_offset as usize + 80] ^= 2;
+    image.expect_damage(image.identity.witness_offset);
+    image
+}
+
+fn witness_of_another_capture() -> Image {
+    let mut image = Image::new(
+        "witness-of-another-capture",
+        "A witness that verifies, but states another capture: damage, and no witness.",
+        tight(4, 1, 1, 64),
+    );
+    image.witness(Witness {
+        capture_id: [7; 16],
+        ..killed(&image.identity)
+    });
+    image.expect_damage(image.identity.witness_offset);
+    image
+}
+
+fn witness_not_known() -> Image {
+    let mut image = Image::new(
+        "witness-not-known",
+        "A witness that states a cause that this version does not know: it is not interpreted, and reported.",
+        tight(4, 1, 1, 64),
+    );
+    image.witness(Witness {
+        cause: 4,
+        ..killed(&image.identity)
+    });
+    image.expect_damage(image.identity.witness_offset);
+    image
+}
+
+fn left_by_exit_half_written() -> Image {
+    let mut image = Image::new(
+        "left-by-exit-half-written",
+        "The process died in its exit handler, between the moment and the state: the moment means nothing.",
+        tight(4, 1, 1, 64),
+    );
+    image.regions(1..=1);
+    image.claimed(0, 1);
+    image.counters(|counters| counters.finished_ns = 9_000);
+    image.expect_ring(0, [1, 1, 0, 0, 0]);
     image
 }

@@ -19,8 +19,8 @@ use crate::output::printable::{printable, printable_path};
 use crate::text::quantities::counted;
 use crate::text::words::{ending_words, losses_text};
 
-/// Intact, but the writer died.
-const WRITER_DIED: u8 = 3;
+/// Intact, but neither finished nor still recording, as far as can be told.
+const NOT_FINISHED: u8 = 3;
 /// Something that was recorded cannot be believed.
 const DAMAGED: u8 = 4;
 /// An expectation is not met.
@@ -131,8 +131,10 @@ fn verdict(name: &str, report: &Report) -> (String, u8) {
     let damaged = report.account.torn > 0 || report.open_torn > 0 || !report.damages.is_empty();
     let (verdict, code) = match (damaged, report.ending) {
         (true, _) => ("damaged", DAMAGED),
-        (false, Ending::WriterDied) => ("intact", WRITER_DIED),
-        (false, _) => ("intact", 0),
+        (false, Ending::Finished | Ending::LeftByExit | Ending::Live | Ending::Ending) => {
+            ("intact", 0)
+        }
+        (false, _) => ("intact", NOT_FINISHED),
     };
     let mut line = format!(
         "{name}: {verdict}, {}: {} (host-observed)",

@@ -54,7 +54,7 @@ fn json(inspected: &[Inspected]) -> serde_json::Result<String> {
         Labelled {
             file: inspected.path.display().to_string(),
             measurement: MEASUREMENT,
-            facts: Facts::new(inspected.trace, &inspected.report),
+            facts: Facts::new(inspected.trace, &inspected.report, 0),
         }
     }
     let json = match inspected {
@@ -84,7 +84,7 @@ fn text(inspected: &[Inspected], columns: usize) -> String {
 
 fn fact_sheet(inspected: &Inspected, columns: usize) -> String {
     let report = &inspected.report;
-    let facts = Facts::new(inspected.trace, report);
+    let facts = Facts::new(inspected.trace, report, 0);
     let mut sheet = FactSheet::new(columns);
     sheet.line("file", &inspected.path.display().to_string());
     sheet.line("measured", MEASUREMENT);
@@ -112,7 +112,7 @@ fn fact_sheet(inspected: &Inspected, columns: usize) -> String {
     sheet.line(
         "ending",
         &format!(
-            "{}; the last moment known is {} after the beginning",
+            "{}; the last sign of life is {} after the beginning",
             ending_words(report.ending),
             duration_text(report.last_ns)
         ),
@@ -228,8 +228,17 @@ impl FactSheet {
             ),
             (report.open_torn, "torn in the open table"),
             (
-                report.labels_refused,
-                "without its label: the label table was full",
+                report.hidden_now,
+                "running and not shown at the end: the open table was full",
+            ),
+            (
+                report.names_refused,
+                "without its name: the name table was full",
+            ),
+            (report.names_too_long, "without its name: it was too long"),
+            (
+                report.arguments_refused,
+                "argument or change that could not be recorded",
             ),
         ] {
             if count > 0 {

@@ -64,6 +64,13 @@ pub struct Digest<'capture> {
     pub failures: Vec<RegionDigest>,
     /// The longest completed regions.
     pub slowest: Vec<RegionDigest>,
+    /// The last marks, in their order.
+    pub marks: Vec<MarkDigest>,
+    /// Values, by their labels.
+    pub values: Vec<ValueDigest>,
+    /// Samples of values that have no figures of their own.
+    #[serde(skip_serializing_if = "Exact::is_zero")]
+    pub other_samples: Exact,
 }
 
 /// The figures of some regions.
@@ -110,6 +117,9 @@ pub struct LabelDigest {
     /// Null: all labels without figures of their own.
     pub label_id: Option<u32>,
     pub label: String,
+    /// The group of the label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     #[serde(flatten)]
     pub figures: RegionFigures,
     /// Only on the page: the upper end of each step of durations, and the number of regions in that step.
@@ -140,6 +150,9 @@ pub struct OverlapDigest {
 #[derive(Debug, Serialize)]
 pub struct RegionDigest {
     pub label: String,
+    /// The group of the label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     pub lane: u32,
     pub lane_name: String,
     pub start_ns: Exact,
@@ -147,10 +160,52 @@ pub struct RegionDigest {
     /// From its end to the last moment known.
     pub before_the_end_ns: Exact,
     pub failed: bool,
+    pub cancelled: bool,
     pub status: u32,
     pub copied_bytes: Exact,
     pub correlation_id: Exact,
     pub thread_id: u32,
     pub ring: u32,
     pub sequence: Exact,
+}
+
+/// A mark.
+#[derive(Debug, Serialize)]
+pub struct MarkDigest {
+    pub label: String,
+    /// The group of the label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    pub lane: u32,
+    pub lane_name: String,
+    pub start_ns: Exact,
+    /// From its moment to the last sign of life.
+    pub before_the_end_ns: Exact,
+    pub correlation_id: Exact,
+    pub thread_id: u32,
+    /// The thread's name at that moment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
+    /// By name, see [`ArgumentsObject`](crate::figures::arguments::ArgumentsObject).
+    pub arguments: serde_json::Value,
+    pub arguments_lost: Exact,
+}
+
+/// A value: all samples of one label.
+#[derive(Debug, Serialize)]
+pub struct ValueDigest {
+    pub label_id: u32,
+    pub label: String,
+    /// The group of the label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    pub samples: Exact,
+    /// Null: not finite.
+    pub last: f64,
+    /// The moment of the last sample.
+    pub last_ns: Exact,
+    /// From that moment to the last sign of life.
+    pub before_the_end_ns: Exact,
+    pub least: f64,
+    pub most: f64,
 }

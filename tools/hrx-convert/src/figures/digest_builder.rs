@@ -3,35 +3,47 @@
 use std::io;
 use std::mem;
 
-use hrx_trace_reader::{Event, OpenRegion, Trace};
+use hrx_trace_reader::{Event, Names, OpenRegion, Trace};
 
+use crate::figures::arguments::{Integers, Keys};
 use crate::figures::digest::{
-    Digest, GapDigest, LabelDigest, LaneDigest, OverlapDigest, RegionDigest, RegionFigures,
+    Digest, GapDigest, LabelDigest, LaneDigest, MarkDigest, OverlapDigest, RegionDigest,
+    RegionFigures, ValueDigest,
 };
 use crate::figures::distribution::Distribution;
 use crate::figures::exact::{Exact, saturated};
 use crate::figures::facts::Facts;
 use crate::figures::groups::{LabelKey, LaneKey, label_key_name, lane_key_name};
 use crate::figures::measures::Measures;
+use crate::figures::moments::{Moments, ValueFigures};
 use crate::figures::statistics::{Figures, Query, Statistics};
 use crate::figures::sweep::Gap;
 use crate::input::captures::Capture;
 use crate::input::labels::name_of;
 use crate::input::outcome::Outcome;
-use crate::text::names::lane_name;
+use crate::text::names::{label_group, lane_text_in, thread_name_in};
 
 /// Steps of a histogram to a doubling of the duration.
 const STEPS: u32 = 4;
 
 /// Gathers the regions of one capture after the other.
 #[derive(Default)]
-pub struct DigestBuilder(Statistics);
+pub struct DigestBuilder {
+    statistics: Statistics,
+    moments: Moments,
+}
 
 impl DigestBuilder {
     /// Adds a completed region of the current capture.
     #[inline]
     pub fn event(&mut self, event: &Event) -> io::Result<()> {
-        self.0.event(event)
+        self.statistics.event(event)
+    }
+
+    /// Adds a mark or a value of the current capture.
+    #[inline]
+    pub fn moment(&mut self, event: &Event) {
+        self.moments.moment(event);
     }
 
     /// The digest of the current capture, all of whose regions have been added; with `histograms`, each label has one. The next region is of the next
@@ -53,14 +65,15 @@ impl DigestBuilder {
             describe,
             name: None,
         };
-        let statistics = mem::take(&mut self.0);
+        let statistics = mem::take(&mut self.statistics);
+        let moments = mem::take(&mut self.moments);
         let figures = statistics.finish(
             &outcome.report.open_regions,
             outcome.report.last_ns,
             outcome.last_shown_ns(),
             &query,
         )?;
-        Ok(digest(capture, outcome, figures))
+        Ok(digest(capture, outcome, figures, &moments))
     }
 }
 
@@ -95,12 +108,15 @@ fn digest<'capture>(
     capture: &'capture Capture,
     outcome: &Outcome,
     figures: Figures<Spread>,
+    moments: &Moments,
 ) -> Digest<'capture> {
     let trace = &capture.trace;
     let report = &outcome.report;
     let open = &report.open_regions;
+    let names = capture.names();
     let of = Whole {
         trace,
+        names: &names,
         span_ns: report.first_ns.map_or(0, |first_ns| {
             end_ns(outcome, &figures).saturating_sub(first_ns)
         }),
@@ -123,7 +139,7 @@ fn digest<'capture>(
                     LaneKey::Number(number) => Some(number),
                     LaneKey::Others => None,
                 },
-                name: lane_key_name(lane.lane),
+                name: of.lane_name(lane.lane),
                 figures: of.figures(&lane.measures, lane.busy_ns, here.len()),
                 labels: lane
                     .labels
@@ -140,6 +156,10 @@ fn digest<'capture>(
                                 LabelKey::Others => None,
                             },
                             label: label_key_name(trace, label.label),
+                            group: match label.label {
+                                LabelKey::Id(label_id) => label_group(trace, label_id),
+                                LabelKey::Others => None,
+                            },
                             figures: of.figures(&label.measures, label.busy_ns, unfinished),
                             histogram: label.measures.durations.histogram.clone(),
                         }
@@ -157,7 +177,7 @@ fn digest<'capture>(
     Digest {
         file: capture.path.display().to_string(),
         shift_ns: Exact(capture.shift_ns),
-        facts: Facts::new(trace, report),
+        facts: Facts::new(trace, report, capture.shift_ns),
         filtered_out: outcome
             .is_filtered
             .then_some([outcome.filtered_out, outcome.open_filtered_out].map(Exact)),
@@ -172,7 +192,7 @@ fn digest<'capture>(
             .overlaps
             .iter()
             .map(|overlap| OverlapDigest {
-                lanes: overlap.lanes.map(lane_key_name),
+                lanes: overlap.lanes.map(|lane| of.lane_name(lane)),
                 overlap_ns: Exact(overlap.shared_ns),
                 share_of_span: share(overlap.shared_ns, of.span_ns),
                 share_of_each: overlap
@@ -190,6 +210,13 @@ fn digest<'capture>(
             .iter()
             .map(|event| of.region(event))
             .collect(),
+        marks: of.marks(moments, capture.shift_ns),
+        values: moments
+            .values
+            .iter()
+            .map(|(label_id, value)| of.value(*label_id, value))
+            .collect(),
+        other_samples: Exact(moments.other_samples),
     }
 }
 
@@ -201,6 +228,7 @@ fn end_ns(outcome: &Outcome, figures: &Figures<Spread>) -> u64 {
 /// The capture that figures are part of.
 struct Whole<'trace> {
     trace: &'trace Trace,
+    names: &'trace Names,
     span_ns: u64,
     last_ns: u64,
     /// The end of the span.
@@ -235,18 +263,65 @@ impl Whole<'_> {
     fn region(&self, event: &Event) -> RegionDigest {
         RegionDigest {
             label: name_of(self.trace, event.label_id).into_owned(),
+            group: label_group(self.trace, event.label_id),
             lane: event.lane,
-            lane_name: lane_name(event.lane),
+            lane_name: lane_text_in(self.trace, self.names, event.lane),
             start_ns: Exact(event.start_ns),
             duration_ns: Exact(event.duration_ns),
             before_the_end_ns: Exact(self.last_ns.saturating_sub(event.end_ns())),
             failed: event.failed,
+            cancelled: event.cancelled,
             status: event.status,
             copied_bytes: Exact(event.copied_bytes),
             correlation_id: Exact(event.correlation_id),
             thread_id: event.thread_id,
             ring: event.ring,
             sequence: Exact(event.sequence),
+        }
+    }
+
+    fn lane_name(&self, lane: LaneKey) -> String {
+        match lane {
+            LaneKey::Number(lane) => lane_text_in(self.trace, self.names, lane),
+            LaneKey::Others => lane_key_name(lane),
+        }
+    }
+
+    fn marks(&self, moments: &Moments, shift_ns: u64) -> Vec<MarkDigest> {
+        let mut keys = Keys::default();
+        let marks = moments.marks.iter();
+        marks
+            .map(|mark| {
+                let own_ns = mark.start_ns.saturating_sub(shift_ns);
+                let arguments = keys.object(self.trace, &mark.arguments, Integers::Exact);
+                MarkDigest {
+                    label: name_of(self.trace, mark.label_id).into_owned(),
+                    group: label_group(self.trace, mark.label_id),
+                    lane: mark.lane,
+                    lane_name: lane_text_in(self.trace, self.names, mark.lane),
+                    start_ns: Exact(mark.start_ns),
+                    before_the_end_ns: Exact(self.last_ns.saturating_sub(mark.start_ns)),
+                    correlation_id: Exact(mark.correlation_id),
+                    thread_id: mark.thread_id,
+                    thread: thread_name_in(self.names, mark.thread_id, own_ns),
+                    arguments: serde_json::to_value(arguments).unwrap_or_default(),
+                    arguments_lost: Exact(mark.arguments_lost),
+                }
+            })
+            .collect()
+    }
+
+    fn value(&self, label_id: u32, value: &ValueFigures) -> ValueDigest {
+        ValueDigest {
+            label_id,
+            label: name_of(self.trace, label_id).into_owned(),
+            group: label_group(self.trace, label_id),
+            samples: Exact(value.samples),
+            last: value.last,
+            last_ns: Exact(value.last_ns),
+            before_the_end_ns: Exact(self.last_ns.saturating_sub(value.last_ns)),
+            least: value.least,
+            most: value.most,
         }
     }
 

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use hrx_trace_reader::{Account, Ending, Report, Trace};
+use hrx_trace_reader::{Account, Cause, Ending, Names, OpenRegion, Report, Trace, Witness};
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::figures::arguments::{Integers, Keys};
 use crate::figures::exact::Exact;
 use crate::input::labels::name_of;
-use crate::text::names::lane_name;
+use crate::text::names::{label_group, lane_text_in, thread_name_in};
 
 /// The account of a ring, or of all rings: what became of the tickets that were claimed.
 #[derive(Debug, Serialize)]
@@ -22,6 +24,14 @@ pub struct Tickets {
     /// Tickets before the part that was read.
     #[serde(skip_serializing_if = "Exact::is_zero")]
     pub not_read: Exact,
+    pub regions: Exact,
+    pub marks: Exact,
+    pub values: Exact,
+    pub arguments: Exact,
+    pub amendments: Exact,
+    pub joined: Exact,
+    pub orphaned: Exact,
+    pub evicted: Exact,
 }
 
 /// The account of the whole capture.
@@ -32,20 +42,65 @@ pub struct Totals {
     pub rejected: Exact,
     pub open_refused: Exact,
     pub open_torn: Exact,
-    pub labels_refused: Exact,
+    pub hidden_now: Exact,
+    pub names_refused: Exact,
+    pub names_too_long: Exact,
+    pub arguments_refused: Exact,
 }
 
 /// A region that was running at the end.
 #[derive(Debug, Serialize)]
 pub struct RunningRegion {
     pub label: String,
+    /// The group of the label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     pub lane: u32,
     pub lane_name: String,
     pub start_ns: Exact,
+    /// At least: until the last sign of life.
     pub running_ns: Exact,
     pub copied_bytes: Exact,
     pub correlation_id: Exact,
     pub thread_id: u32,
+    /// The thread's name when it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
+    pub status: u32,
+    pub waiting: bool,
+    /// By name, see [`ArgumentsObject`](crate::figures::arguments::ArgumentsObject).
+    pub arguments: Value,
+    pub arguments_lost: Exact,
+}
+
+impl RunningRegion {
+    fn new(
+        trace: &Trace,
+        names: &Names,
+        keys: &mut Keys,
+        region: &OpenRegion,
+        last_ns: u64,
+        shift_ns: u64,
+    ) -> Self {
+        let began_ns = region.start_ns.saturating_sub(shift_ns);
+        let arguments = keys.object(trace, &region.arguments, Integers::Exact);
+        Self {
+            label: name_of(trace, region.label_id).into_owned(),
+            group: label_group(trace, region.label_id),
+            lane: region.lane,
+            lane_name: lane_text_in(trace, names, region.lane),
+            start_ns: Exact(region.start_ns),
+            running_ns: Exact(last_ns.saturating_sub(region.start_ns)),
+            copied_bytes: Exact(region.copied_bytes),
+            correlation_id: Exact(region.correlation_id),
+            thread_id: region.thread_id,
+            thread: thread_name_in(names, region.thread_id, began_ns),
+            status: region.status,
+            waiting: region.waiting,
+            arguments: serde_json::to_value(arguments).unwrap_or_default(),
+            arguments_lost: Exact(region.arguments_lost),
+        }
+    }
 }
 
 /// A damaged place in the file, outside the records.
@@ -65,12 +120,51 @@ pub struct Clocks {
     pub boot_id: Option<String>,
 }
 
+/// What another process saw of the end of the process.
+#[derive(Debug, Serialize)]
+pub struct Seen {
+    pub cause: Cause,
+    /// The exit status, or the signal's number.
+    pub status: u32,
+    /// When it learnt of the end: the end was no later.
+    pub seen_ns: Exact,
+    /// Whether that is on the capture's own clock.
+    pub seen_exactly: bool,
+    pub peak_resident_bytes: Exact,
+    pub user_ns: Exact,
+    pub system_ns: Exact,
+    pub core_dumped: Option<bool>,
+    pub out_of_memory: Option<bool>,
+    /// The process that saw it.
+    pub process_id: u32,
+}
+
+impl Seen {
+    fn new(witness: &Witness, shift_ns: u64) -> Self {
+        Self {
+            cause: witness.cause,
+            status: witness.status,
+            seen_ns: Exact(witness.seen_ns.saturating_add(shift_ns)),
+            seen_exactly: witness.seen_exactly,
+            peak_resident_bytes: Exact(witness.peak_resident_bytes),
+            user_ns: Exact(witness.user_ns),
+            system_ns: Exact(witness.system_ns),
+            core_dumped: witness.core_dumped,
+            out_of_memory: witness.out_of_memory,
+            process_id: witness.process_id,
+        }
+    }
+}
+
 /// The facts. The fields' names are the keys of the JSON.
 #[derive(Debug, Serialize)]
 pub struct Facts<'trace> {
     /// Events that newer ones overwrote. The key is that of the in-memory tracer's document.
     pub dropped_events: Exact,
     pub ending: Ending,
+    /// What another process saw of the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub witness: Option<Seen>,
     pub program: &'trace str,
     pub host: &'trace str,
     pub pid: u32,
@@ -105,6 +199,14 @@ impl From<&Account> for Tickets {
             in_flight: Exact(account.in_flight),
             overtaken: Exact(account.overtaken),
             not_read: Exact(account.not_read),
+            regions: Exact(account.regions),
+            marks: Exact(account.marks),
+            values: Exact(account.values),
+            arguments: Exact(account.arguments),
+            amendments: Exact(account.amendments),
+            joined: Exact(account.joined),
+            orphaned: Exact(account.orphaned),
+            evicted: Exact(account.evicted),
         }
     }
 }
@@ -119,18 +221,23 @@ impl Totals {
             rejected: sum(|report| report.rejected),
             open_refused: sum(|report| report.open_refused),
             open_torn: sum(|report| report.open_torn),
-            labels_refused: sum(|report| report.labels_refused),
+            hidden_now: sum(|report| report.hidden_now),
+            names_refused: sum(|report| report.names_refused),
+            names_too_long: sum(|report| report.names_too_long),
+            arguments_refused: sum(|report| report.arguments_refused),
         }
     }
 }
 
 impl<'trace> Facts<'trace> {
-    pub fn new(trace: &'trace Trace, report: &Report) -> Self {
+    /// The report is `shift_ns` later than the capture's own time.
+    pub fn new(trace: &'trace Trace, report: &Report, shift_ns: u64) -> Self {
         let identity = trace.identity();
         let account = &report.account;
         Self {
             dropped_events: Exact(account.overwritten),
             ending: report.ending,
+            witness: trace.witness().map(|witness| Seen::new(&witness, shift_ns)),
             program: identity.program(),
             host: identity.host_name(),
             pid: identity.process_id,
@@ -157,20 +264,24 @@ impl<'trace> Facts<'trace> {
             first_ns: report.first_ns.map(Exact),
             last_ns: Exact(report.last_ns),
             complete_since_ns: Exact(report.complete_since_ns),
-            open_regions: report
-                .open_regions
-                .iter()
-                .map(|region| RunningRegion {
-                    label: name_of(trace, region.label_id).into_owned(),
-                    lane: region.lane,
-                    lane_name: lane_name(region.lane),
-                    start_ns: Exact(region.start_ns),
-                    running_ns: Exact(report.last_ns.saturating_sub(region.start_ns)),
-                    copied_bytes: Exact(region.copied_bytes),
-                    correlation_id: Exact(region.correlation_id),
-                    thread_id: region.thread_id,
-                })
-                .collect(),
+            open_regions: match report.open_regions.as_slice() {
+                [] => Vec::new(),
+                open => {
+                    let (names, mut keys) = (trace.names(), Keys::default());
+                    open.iter()
+                        .map(|region| {
+                            RunningRegion::new(
+                                trace,
+                                &names,
+                                &mut keys,
+                                region,
+                                report.last_ns,
+                                shift_ns,
+                            )
+                        })
+                        .collect()
+                }
+            },
             damages: report
                 .damages
                 .iter()

@@ -21,7 +21,7 @@ pub enum Metadata<'trace> {
         alignment: Alignment,
         /// The file of the capture whose start is the timeline's zero.
         origin: String,
-        account: Totals,
+        account: Box<Totals>,
         captures: Vec<CaptureMetadata<'trace>>,
     },
 }
@@ -59,7 +59,7 @@ impl<'trace> FilteredFacts<'trace> {
     fn new(capture: &'trace Capture, outcome: &Outcome) -> Self {
         let counted = |count| outcome.is_filtered.then_some(Exact(count));
         Self {
-            facts: Facts::new(&capture.trace, &outcome.report),
+            facts: Facts::new(&capture.trace, &outcome.report, capture.shift_ns),
             filtered_out: counted(outcome.filtered_out),
             open_filtered_out: counted(outcome.open_filtered_out),
             other_lanes: outcome.other_lanes,
@@ -78,7 +78,7 @@ impl<'trace> Metadata<'trace> {
             dropped_events: account.tickets.overwritten,
             alignment: captures.alignment,
             origin: captures.origin().path.display().to_string(),
-            account,
+            account: Box::new(account),
             captures: captures
                 .iter()
                 .zip(outcomes)

@@ -1,8 +1,9 @@
 //! Figures: statistics of regions, when lanes were busy, the facts of a capture, and the documents that hold them.
 //!
-//! May use `text`, `input`, `output`. Within it, from the bottom up: `exact`, `largest` and `spill`; `sweep`; `distribution`, `durations` and
-//! `measures`; `groups`, `slowest` and `statistics`; `facts` and `metadata`; `digest` and `digest_builder`; `expect`.
+//! May use `text`, `input`, `output`. Within it, from the bottom up: `exact`, `largest` and `spill`; `arguments` and `sweep`; `distribution`, `durations` and
+//! `measures`; `groups`, `moments`, `slowest` and `statistics`; `facts` and `metadata`; `digest` and `digest_builder`; `expect`.
 
+pub mod arguments;
 pub mod digest;
 pub mod digest_builder;
 pub mod distribution;
@@ -14,6 +15,7 @@ pub mod groups;
 pub mod largest;
 pub mod measures;
 pub mod metadata;
+pub mod moments;
 pub mod slowest;
 pub mod spill;
 pub mod statistics;

@@ -34,7 +34,7 @@ impl Slowest {
         {
             self.events.remove(number);
         }
-        self.events.insert(self.seen, *event);
+        self.events.insert(self.seen, event.clone());
         let entry = (event.duration_ns, Reverse(self.seen));
         keep_largest(&mut self.longest, SLOWEST_MAX, entry);
     }

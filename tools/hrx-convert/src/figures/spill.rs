@@ -13,7 +13,7 @@ const RUN_BYTES_MIN: usize = 4 << 10;
 const RUN_BYTES_MAX: usize = 64 << 10;
 
 /// An item with a key to sort by and a form of a fixed size.
-pub trait Spillable: Copy {
+pub trait Spillable: Sized {
     type Bytes: AsRef<[u8]> + AsMut<[u8]>;
     type Key: Ord;
 
@@ -77,13 +77,13 @@ impl Runs {
         let mut heads = BinaryHeap::with_capacity(runs.len());
         for (index, run) in runs.iter_mut().enumerate() {
             let item: Option<T> = next(run)?;
-            heads.extend(item.map(|item| Reverse((item.key(), index))));
+            heads.extend(item.as_ref().map(|item| Reverse((item.key(), index))));
             items.push(item);
         }
         while let Some(mut head) = heads.peek_mut() {
             let Reverse((_, index)) = *head;
             let following: Option<T> = next(&mut runs[index])?;
-            match following {
+            match &following {
                 Some(following) => *head = Reverse((following.key(), index)),
                 None => {
                     PeekMut::pop(head);

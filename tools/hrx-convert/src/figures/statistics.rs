@@ -276,7 +276,7 @@ fn keep_last(last: &mut VecDeque<Event>, count_max: usize, event: &Event) {
     if last.len() == count_max {
         last.pop_front();
     }
-    last.push_back(*event);
+    last.push_back(event.clone());
 }
 
 fn overlaps(lanes: &[LaneKey], coverage: &Coverage) -> Vec<Overlap> {

@@ -1,5 +1,5 @@
-//! The document of the in-memory tracer, byte for byte. It has no place for labels, open regions, a second capture, or losses other than
-//! overwritten events.
+//! The document of the in-memory tracer, byte for byte. It has no place for marks, values, arguments, labels, open regions, a second capture, or losses
+//! other than overwritten records: it counts those of any kind.
 
 use std::io::{self, Write};
 

@@ -7,8 +7,9 @@
 use std::io;
 use std::ops::Index;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hrx_trace_reader::{Event, Identity, Reading, Report, Trace};
+use hrx_trace_reader::{Event, Identity, Names, Reading, Report, Trace};
 
 use crate::input::alignment::{Alignment, start_times_ns};
 use crate::input::open;
@@ -31,9 +32,26 @@ pub struct Capture {
     pub pid: u32,
     /// What to add to its own times to get those on the common timeline, in nanoseconds.
     pub shift_ns: u64,
+    /// None: not read yet.
+    names: Mutex<Option<Arc<Names>>>,
 }
 
 impl Capture {
+    /// The names of lanes and threads. They are read when they are first asked for, and kept until [`Self::forget_names`].
+    pub fn names(&self) -> Arc<Names> {
+        let read = || Arc::new(self.trace.names());
+        self.names_lock().get_or_insert_with(read).clone()
+    }
+
+    /// Lets go of the names: the program may have given more, or all that needed them is written.
+    pub fn forget_names(&self) {
+        *self.names_lock() = None;
+    }
+
+    fn names_lock(&self) -> MutexGuard<'_, Option<Arc<Names>>> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The name of its process in viewers: the program, attributes such as a rank, and the real process id if outputs show another.
     pub fn process_name(&self) -> String {
         let identity = self.trace.identity();
@@ -133,6 +151,7 @@ impl Captures {
                 index,
                 pid,
                 shift_ns: u64::try_from(start_ns - first_ns).unwrap_or(u64::MAX),
+                names: Mutex::default(),
             })
             .collect();
         Self {

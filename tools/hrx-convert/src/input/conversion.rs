@@ -42,6 +42,9 @@ pub fn write_all<F: Format>(
         for (capture, report) in part.iter().zip(events.finish()) {
             let outcome = sieves[capture.index].outcome(filter, capture, report);
             format.ended(capture, &outcome)?;
+            if F::ONE_BY_ONE {
+                capture.forget_names();
+            }
             outcomes.push(outcome);
         }
     }

@@ -1,31 +1,42 @@
-//! Which events are shown: a window of time, lanes, labels, failures, durations, correlation ids. An event must meet all conditions given.
+//! Which events are shown: a window of time, lanes, threads, labels, groups, failures, durations, correlation ids. An event must meet all conditions given.
 //!
 //! Events that are left out are counted. Losses are always those of the whole capture: the lane of a lost event is unknown. An open region obeys the
 //! same rules, with the time it has run so far as its duration; it has not failed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use globset::{GlobSet, GlobSetBuilder};
-use hrx_trace_reader::{Event, Label, OpenRegion};
+use hrx_trace_format::LANE_NAMES;
+use hrx_trace_reader::{Event, Name, OpenRegion};
 
 use crate::input::captures::{Capture, Captures};
+use crate::input::choice::Choice;
 use crate::input::labels::{LabelCache, name_of};
 use crate::input::option_values::{DurationNs, TimeBound};
 use crate::input::outcome::Outcome;
 use crate::input::selection::{Selection, SelectionError};
+
+/// Lanes of which it is kept whether they match: more than most programs have.
+const LANES_KEPT_MAX: usize = 1 << 16;
+/// Names of lanes that an error lists.
+const NAMES_LISTED_MAX: usize = 32;
 
 /// A selection resolved on the timeline of the captures.
 #[derive(Debug)]
 pub struct Filter {
     from_ns: u64,
     to_ns: u64,
-    lanes: BTreeSet<u32>,
+    lanes: Vec<Choice>,
+    threads: Vec<Choice>,
+    groups: Vec<Choice>,
+    /// By capture and lane: whether the lane is chosen, and whether its group is.
+    lane_matches: HashMap<(usize, u32), (bool, bool)>,
     failed: bool,
     labels: Option<GlobSet>,
     min_duration_ns: u64,
     correlations: BTreeSet<u64>,
-    /// Whether each label matches.
-    matches: LabelCache<bool>,
+    /// Whether each label matches, and whether its group does.
+    matches: LabelCache<(bool, bool)>,
     is_everything: bool,
 }
 
@@ -53,10 +64,16 @@ impl Filter {
                 Some(set.build().map_err(SelectionError::Labels)?)
             }
         };
+        for choice in selection.lane.iter().filter(|choice| choice.is_name()) {
+            named_lane(choice, captures)?;
+        }
         let mut filter = Self {
             from_ns,
             to_ns,
-            lanes: selection.lane.iter().copied().collect(),
+            lanes: selection.lane.clone(),
+            threads: selection.thread.clone(),
+            groups: selection.group.clone(),
+            lane_matches: HashMap::new(),
             failed: selection.failed,
             labels,
             min_duration_ns: selection.min_duration.map_or(0, |duration| duration.0),
@@ -72,6 +89,8 @@ impl Filter {
     pub fn admits_what_is_read(&self) -> bool {
         (self.to_ns, self.min_duration_ns) == (u64::MAX, 0)
             && self.lanes.is_empty()
+            && self.threads.is_empty()
+            && self.groups.is_empty()
             && !self.failed
             && self.labels.is_none()
             && self.correlations.is_empty()
@@ -90,7 +109,10 @@ impl Filter {
                 && event.start_ns < self.to_ns
                 && event.duration_ns >= self.min_duration_ns
                 && (event.failed || !self.failed)
-                && self.admits_names(capture, event.lane, event.correlation_id, event.label_id))
+                && (self.correlations.is_empty()
+                    || self.correlations.contains(&event.correlation_id))
+                && self.admits_names(capture, event.lane, event.label_id)
+                && self.admits_thread(capture, event.thread_id, event.end_ns()))
     }
 
     fn admits_open(&mut self, capture: &Capture, region: &OpenRegion, last_ns: u64) -> bool {
@@ -99,34 +121,93 @@ impl Filter {
                 && region.start_ns < self.to_ns
                 && last_ns.saturating_sub(region.start_ns) >= self.min_duration_ns
                 && !self.failed
-                && self.admits_names(capture, region.lane, region.correlation_id, region.label_id))
+                && (self.correlations.is_empty()
+                    || self.correlations.contains(&region.correlation_id))
+                && self.admits_names(capture, region.lane, region.label_id)
+                && self.admits_thread(capture, region.thread_id, region.start_ns))
     }
 
-    fn admits_names(
-        &mut self,
-        capture: &Capture,
-        lane: u32,
-        correlation_id: u64,
-        label_id: u32,
-    ) -> bool {
-        (self.lanes.is_empty() || self.lanes.contains(&lane))
-            && (self.correlations.is_empty() || self.correlations.contains(&correlation_id))
-            && self.admits_label(capture, label_id)
+    /// Whether lane, label and group are chosen. A group is that of the label or that of the lane.
+    fn admits_names(&mut self, capture: &Capture, lane: u32, label_id: u32) -> bool {
+        let (lane, lane_group) = self.lane_matches(capture, lane);
+        if !lane {
+            return false;
+        }
+        let (label, label_group) = self.label_matches(capture, label_id);
+        label && (lane_group || label_group)
     }
 
-    fn admits_label(&mut self, capture: &Capture, label_id: u32) -> bool {
-        let Some(globs) = &self.labels else {
+    /// At the moment `end_ns` of the timeline.
+    fn admits_thread(&self, capture: &Capture, thread_id: u32, end_ns: u64) -> bool {
+        if self.threads.is_empty() {
             return true;
+        }
+        let names = capture.names();
+        let name = names.thread(thread_id, end_ns.saturating_sub(capture.shift_ns));
+        self.threads.iter().any(|choice| {
+            choice.is_number(thread_id) || name.is_some_and(|name| choice.is_called(&name.text))
+        })
+    }
+
+    fn lane_matches(&mut self, capture: &Capture, lane: u32) -> (bool, bool) {
+        if self.lanes.is_empty() && self.groups.is_empty() {
+            return (true, true);
+        }
+        if let Some(matches) = self.lane_matches.get(&(capture.index, lane)) {
+            return *matches;
+        }
+        let names = capture.names();
+        let name = names.lane(lane);
+        let is_called = |choice: &Choice| {
+            let own = name.is_some_and(|name| choice.is_called(&name.text));
+            let well_known = LANE_NAMES.get(lane as usize);
+            own || well_known.is_some_and(|name| choice.is_called(name))
         };
+        let chosen = |choice: &Choice| choice.is_number(lane) || is_called(choice);
+        let group = name.map_or(0, |name| name.group);
+        let matches = (
+            self.lanes.is_empty() || self.lanes.iter().any(chosen),
+            self.admits_group(capture, group),
+        );
+        if self.lane_matches.len() == LANES_KEPT_MAX {
+            self.lane_matches.clear();
+        }
+        self.lane_matches.insert((capture.index, lane), matches);
+        matches
+    }
+
+    fn label_matches(&mut self, capture: &Capture, label_id: u32) -> (bool, bool) {
+        if self.labels.is_none() && self.groups.is_empty() {
+            return (true, true);
+        }
         if let Some(matches) = self.matches.get(capture, label_id) {
             return *matches;
         }
-        let matches = globs.is_match(&*name_of(&capture.trace, label_id));
+        let label = capture.trace.label(label_id);
+        let group = match label {
+            Name::Known { group, .. } => group,
+            _ => 0,
+        };
+        let labels = self.labels.as_ref();
+        let matches = (
+            labels.is_none_or(|globs| globs.is_match(&*name_of(&capture.trace, label_id))),
+            self.admits_group(capture, group),
+        );
         // A label that cannot be read now may be complete later.
-        if capture.trace.label(label_id) != Label::Unreadable {
+        if label != Name::Unreadable {
             self.matches.put(capture, label_id, matches);
         }
         matches
+    }
+
+    fn admits_group(&self, capture: &Capture, group: u32) -> bool {
+        self.groups.is_empty()
+            || match capture.trace.group(group) {
+                Name::Known { text, .. } => {
+                    self.groups.iter().any(|choice| choice.is_called(&text))
+                }
+                _ => false,
+            }
     }
 
     /// Removes the open regions that are not shown, and reduces the outcome to the window that is. `first_ns` is the earliest start of the events
@@ -149,12 +230,37 @@ impl Filter {
     }
 }
 
+/// # Errors
+/// No lane is called so.
+fn named_lane(choice: &Choice, captures: &Captures) -> Result<(), SelectionError> {
+    let mut known: Vec<String> = LANE_NAMES.iter().map(|name| (*name).to_owned()).collect();
+    if known.iter().any(|name| choice.is_called(name)) {
+        return Ok(());
+    }
+    for capture in captures.iter() {
+        let names = capture.trace.names();
+        for lane in names.lanes() {
+            if choice.is_called(&lane.text) {
+                return Ok(());
+            }
+            if known.len() < NAMES_LISTED_MAX && !known.contains(&lane.text) {
+                known.push(lane.text.clone());
+            }
+        }
+    }
+    Err(SelectionError::NoSuchLane {
+        name: choice.text().to_owned(),
+        known,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::input::merge::MergedEvents;
-    use hrx_trace_format::Record;
+    use hrx_trace_format::name::NAME_LABEL;
     use hrx_trace_format::record::FLAG_FAILED;
+    use hrx_trace_format::{Name, Record};
     use hrx_trace_tests::capture::{Capture as Made, region, running};
 
     /// The ends of the events that are shown, and the starts of the open regions.
@@ -254,5 +360,52 @@ mod tests {
                 "{options:?}"
             );
         }
+    }
+
+    #[test]
+    fn lanes_threads_and_groups_by_name() {
+        let mut made = Made::new(16);
+        let [gpu, nccl] = ["GPU 0", "nccl"].map(|text| made.group(text));
+        let reduce = made.name(&Name::of(NAME_LABEL, "all_reduce").in_group(nccl));
+        let empty = made.label("");
+        let stream = 1 << 31;
+        made.name(&Name::lane(stream, "stream 3").in_group(gpu));
+        made.name(&Name::thread(7, 0, "worker-3"));
+        let record = |lane, start_ns, label_id, thread_id| Record {
+            label_id,
+            thread_id,
+            ..region(lane, start_ns, 10)
+        };
+        made.record(record(stream, 100, 0, 7))
+            .record(record(1, 200, reduce, 8))
+            .record(record(1, 300, empty, 8));
+        let captures = Captures::of_bytes([made.bytes()]);
+        let shown = |options: &[&str]| {
+            let selection = Selection::from_options(options).unwrap();
+            let mut filter =
+                Filter::new(&selection, &captures).map_err(|error| error.to_string())?;
+            let events = captures[0].trace.events();
+            let starts = events.filter(|event| filter.admits(&captures[0], event));
+            Ok(starts.map(|event| event.start_ns).collect::<Vec<u64>>())
+        };
+        for (options, expected) in [
+            (&["--lane", "stream 3"][..], vec![100]),
+            (&["--lane", "stream*"], vec![100]),
+            (&["--lane", "2147483648,compute"], vec![100, 200, 300]),
+            (&["--thread", "worker-?"], vec![100]),
+            (&["--thread", "8"], vec![200, 300]),
+            (&["--group", "nccl,gpu 0"], vec![100, 200]),
+            (&["--group", "nccl", "--lane", "stream 3"], vec![]),
+            (&["--label", "native region"], vec![100]),
+            (&["--label", "(empty)"], vec![300]),
+            // A space counts, and a glob that fits nothing is no error.
+            (&["--lane", " stream*"], vec![]),
+        ] {
+            assert_eq!(shown(options), Ok(expected), "{options:?}");
+        }
+        assert_eq!(
+            shown(&["--lane", "stream"]),
+            Err("no lane is called \"stream\": expected a number or one of upload, compute, download, NPU, host, stream 3".to_owned())
+        );
     }
 }

@@ -73,9 +73,9 @@ pub fn follow(
         if fullest > 0.0 {
             format.flush()?;
         }
-        let live = followed
-            .iter()
-            .any(|(follower, _)| follower.trace().ending() == Ending::Live);
+        let live = followed.iter().any(|(follower, _)| {
+            matches!(follower.trace().ending(), Ending::Live | Ending::Ending)
+        });
         if stop.is_asked() || !live {
             break;
         }
@@ -85,13 +85,15 @@ pub fn follow(
             say_what_is_replaced(captures, &mut places);
             looked = Instant::now();
         }
-        for (follower, _) in &mut followed {
+        for (capture, (follower, _)) in captures.iter().zip(&mut followed) {
+            capture.forget_names();
             follower.advance();
         }
     }
     say_what_is_replaced(captures, &mut places);
     let mut outcomes = Vec::with_capacity(count);
     for (capture, (mut follower, mut sieve)) in captures.iter_mut().zip(followed) {
+        capture.forget_names();
         follower.conclude();
         for event in follower.by_ref() {
             sieve.pass(filter, &mut format, capture, &capture.shifted(event))?;

@@ -26,6 +26,12 @@ pub trait Format: Sized {
     /// Writes a completed region.
     fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()>;
 
+    /// Writes a mark or a value. Formats that show regions alone leave it out.
+    fn moment(&mut self, _capture: &Capture, _event: &Event) -> io::Result<()> {
+        self.left_out();
+        Ok(())
+    }
+
     /// Called after the last event of a capture. With [`Self::ONE_BY_ONE`], that is before the first event of the next one.
     fn ended(&mut self, _capture: &Capture, _outcome: &Outcome) -> io::Result<()> {
         Ok(())

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use hrx_trace_format::UNLABELLED;
 use hrx_trace_reader::Trace;
 
 use crate::input::captures::Capture;
@@ -68,10 +67,13 @@ impl<T> LabelCache<T> {
     }
 }
 
+/// What stands for a label without a character, which is not the same as none.
+const EMPTY: &str = "(empty)";
+
 /// The name of a region with that label; never empty.
 pub fn name_of(trace: &Trace, label_id: u32) -> Cow<'static, str> {
     match trace.name(label_id) {
-        name if name.is_empty() => UNLABELLED.into(),
+        name if name.is_empty() => EMPTY.into(),
         name => name,
     }
 }

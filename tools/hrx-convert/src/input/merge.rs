@@ -36,7 +36,10 @@ impl<'captures> MergedEvents<'captures> {
         if captures.len() > 1 {
             for (capture, stream) in captures.iter().zip(&mut streams) {
                 let head = stream.next().map(|event| capture.shifted(event));
-                merge.extend(head.map(|head| Reverse((head.end_ns(), capture.index))));
+                merge.extend(
+                    head.as_ref()
+                        .map(|head| Reverse((head.end_ns(), capture.index))),
+                );
                 heads.push(head);
             }
         }
@@ -74,7 +77,7 @@ impl Iterator for MergedEvents<'_> {
         let next = self.streams[index]
             .next()
             .map(|event| capture.shifted(event));
-        match next {
+        match &next {
             Some(next) => *top = Reverse((next.end_ns(), index)),
             None => {
                 PeekMut::pop(top);

@@ -124,7 +124,7 @@ impl Iterator for Ahead<'_> {
         loop {
             if let Some(event) = self.batch.get(self.next) {
                 self.next += 1;
-                return Some(*event);
+                return Some(event.clone());
             }
             if !self.next_batch() {
                 return None;

@@ -7,7 +7,8 @@ use std::fmt::{self, Display, Formatter};
 use clap::Parser;
 use globset::Glob;
 
-use crate::input::option_values::{DurationNs, TimeBound, lane_number};
+use crate::input::choice::Choice;
+use crate::input::option_values::{DurationNs, TimeBound};
 
 /// Which events to show. The default is all of them.
 ///
@@ -29,9 +30,17 @@ pub struct Selection {
     #[arg(long, value_name = "DURATION", conflicts_with = "from")]
     pub(crate) last: Option<DurationNs>,
 
-    /// Only these lanes, by number or name: upload, compute, download, NPU, host
-    #[arg(long, value_name = "LANE", value_delimiter = ',', value_parser = lane_number)]
-    pub(crate) lane: Vec<u32>,
+    /// Only these lanes, by number, name or glob: upload, compute, download, NPU, host, or what the program calls them
+    #[arg(long, value_name = "LANE", value_delimiter = ',')]
+    pub(crate) lane: Vec<Choice>,
+
+    /// Only what these threads recorded, by number, name or glob
+    #[arg(long, value_name = "THREAD", value_delimiter = ',')]
+    pub(crate) thread: Vec<Choice>,
+
+    /// Only what has a label or a lane in these groups, by name or glob: domains, categories, devices
+    #[arg(long, value_name = "GROUP", value_delimiter = ',')]
+    pub(crate) group: Vec<Choice>,
 
     /// Only failed regions
     #[arg(long)]
@@ -80,7 +89,9 @@ impl Selection {
     /// Whether it leaves nothing out.
     #[must_use]
     pub fn is_everything(&self) -> bool {
-        let named = !self.lane.is_empty() || !self.label.is_empty() || !self.correlation.is_empty();
+        let chosen = [&self.lane, &self.thread, &self.group];
+        let chosen = chosen.iter().any(|choices| !choices.is_empty());
+        let named = chosen || !self.label.is_empty() || !self.correlation.is_empty();
         let timed = self.from.is_some() || self.to.is_some() || self.last.is_some();
         !named && !timed && !self.failed && self.min_duration.is_none()
     }
@@ -112,6 +123,8 @@ pub enum SelectionError {
     Reversed { from_ns: u64, to_ns: u64 },
     /// The label patterns together are too large for one matcher.
     Labels(globset::Error),
+    /// No capture has a lane of that name. The names that there are.
+    NoSuchLane { name: String, known: Vec<String> },
 }
 
 /// Why a window that ends before it begins is refused.
@@ -124,6 +137,11 @@ impl Display for SelectionError {
                 formatter,
                 "{REVERSED}: in these captures it would last from {from_ns} ns to {to_ns} ns"
             ),
+            Self::NoSuchLane { name, known } => write!(
+                formatter,
+                "no lane is called {name:?}: expected a number or one of {}",
+                known.join(", ")
+            ),
             Self::Labels(_) => formatter.write_str("the --label patterns are too large together"),
         }
     }
@@ -132,7 +150,7 @@ impl Display for SelectionError {
 impl Error for SelectionError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Reversed { .. } => None,
+            Self::Reversed { .. } | Self::NoSuchLane { .. } => None,
             Self::Labels(error) => Some(error),
         }
     }

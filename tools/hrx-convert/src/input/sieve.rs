@@ -2,7 +2,7 @@
 
 use std::io;
 
-use hrx_trace_reader::{Event, Report};
+use hrx_trace_reader::{Event, Kind, Report};
 
 use crate::input::captures::Capture;
 use crate::input::filter::Filter;
@@ -19,10 +19,10 @@ pub struct Sieve {
 impl Sieve {
     /// Passes the event to the format if the filter admits it.
     #[inline]
-    pub fn pass(
+    pub fn pass<F: Format>(
         &mut self,
         filter: &mut Filter,
-        format: &mut impl Format,
+        format: &mut F,
         capture: &Capture,
         event: &Event,
     ) -> io::Result<()> {
@@ -33,7 +33,10 @@ impl Sieve {
         }
         let start_ns = event.start_ns;
         self.first_ns = Some(self.first_ns.map_or(start_ns, |first| first.min(start_ns)));
-        format.event(capture, event)
+        match event.kind {
+            Kind::Region => format.event(capture, event),
+            _ => format.moment(capture, event),
+        }
     }
 
     /// The outcome, once all events of the capture have been passed.

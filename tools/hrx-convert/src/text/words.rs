@@ -1,7 +1,7 @@
 //! Sentences about captures: how one ended, what is missing, and the lines that end a conversion.
 
-use hrx_trace_reader::{Account, Ending, Report};
-use indicatif::HumanCount;
+use hrx_trace_reader::{Account, Cause, Ending, Report, Witness};
+use indicatif::{BinaryBytes, HumanCount};
 
 use crate::input::alignment::Alignment;
 use crate::input::captures::Captures;
@@ -13,8 +13,18 @@ use crate::text::quantities::{counted, duration_text};
 pub fn ending_text(ending: Ending) -> &'static str {
     match ending {
         Ending::Live => "still recording when it was read",
+        Ending::Ending => "the kernel was taking the process down when it was read",
         Ending::Finished => "finished by its writer",
-        Ending::WriterDied => "the writer died; this is the last moment known",
+        Ending::LeftByExit => "left by exit; this is the last sign of life",
+        Ending::EndedWithoutFinish => {
+            "the process ended without finish; this is the last sign of life"
+        }
+        Ending::WriterDied => "the writer died; this is the last sign of life",
+        Ending::ReplacedByExec => "replaced by exec; this is the last sign of life",
+        Ending::CannotTell => {
+            "it cannot be told whether it still runs; this is the last sign of life"
+        }
+        Ending::NotFinished => "not finished; this is the last sign of life",
         _ => "ended in a way this version does not know",
     }
 }
@@ -23,10 +33,67 @@ pub fn ending_text(ending: Ending) -> &'static str {
 pub fn ending_words(ending: Ending) -> &'static str {
     match ending {
         Ending::Live => "still recording",
+        Ending::Ending => "ending: the kernel is taking the process down",
         Ending::Finished => "finished",
+        Ending::LeftByExit => "left by exit",
+        Ending::EndedWithoutFinish => "ended without finish",
         Ending::WriterDied => "the writer died",
+        Ending::ReplacedByExec => "replaced by exec",
+        Ending::CannotTell => "cannot be told whether it still runs",
+        Ending::NotFinished => "not finished",
         _ => "ended in a way this version does not know",
     }
+}
+
+/// How a witness saw the process end: "killed by SIGKILL, out of memory, peak memory 1.2 GiB".
+pub fn witness_text(witness: &Witness) -> String {
+    let status = witness.status;
+    let mut text = match witness.cause {
+        Cause::Exit => format!("exited with {status}"),
+        Cause::Signal => match signal_name(status) {
+            Some(name) => format!("killed by {name}"),
+            None => format!("killed by signal {status}"),
+        },
+        Cause::Exec => "replaced by exec".to_owned(),
+        _ => "ended in a way this version does not know".to_owned(),
+    };
+    if witness.out_of_memory == Some(true) {
+        text += ", by the kernel, which was out of memory";
+    }
+    if witness.core_dumped == Some(true) {
+        text += ", core dumped";
+    }
+    if witness.peak_resident_bytes > 0 {
+        let peak = BinaryBytes(witness.peak_resident_bytes);
+        text += &format!(", peak memory {peak}");
+    }
+    text
+}
+
+/// The name of a signal that ends processes, by its number on Linux.
+fn signal_name(number: u32) -> Option<&'static str> {
+    let name = match number {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        5 => "SIGTRAP",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        10 => "SIGUSR1",
+        11 => "SIGSEGV",
+        12 => "SIGUSR2",
+        13 => "SIGPIPE",
+        14 => "SIGALRM",
+        15 => "SIGTERM",
+        24 => "SIGXCPU",
+        25 => "SIGXFSZ",
+        31 => "SIGSYS",
+        _ => return None,
+    };
+    Some(name)
 }
 
 /// All losses except overwritten events, which are how a ring works; None if there are none.
@@ -52,8 +119,20 @@ fn losses_with(report: &Report, torn: u64) -> Option<String> {
         ),
         (report.open_torn, "torn in the open table"),
         (
-            report.labels_refused,
-            "without its label, the label table being full",
+            report.hidden_now,
+            "running and not shown at the end, the open table being full",
+        ),
+        (
+            report.names_refused,
+            "without its name, the name table being full",
+        ),
+        (
+            report.names_too_long,
+            "without its name, which was too long",
+        ),
+        (
+            report.arguments_refused,
+            "argument or change that could not be recorded",
         ),
         (report.damages.len() as u64, "damaged outside the records"),
     ]

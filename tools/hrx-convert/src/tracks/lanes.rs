@@ -1,10 +1,11 @@
-//! Which track of its lane a region is drawn on, so that no two regions of a track overlap unless one properly contains the other.
+//! Which track of its lane a region is drawn on, so that no two regions of a track overlap unless one properly contains the other, and one thread ran
+//! both. Two threads' regions of which one holds the other in time are no call: they are drawn side by side.
 //!
 //! Viewers stack the slices of a track by their times alone, and drop or misplace the second of two that overlap in any other way. So a lane
 //! has as many tracks ("sub-lanes") as its overlaps need, and a region goes to the first track where it is either
 //! - apart from every other region there (a region may begin where another ends; it may end where another begins only if it came first, because
 //!   Perfetto pairs the begins and ends of one moment in the order in which they were written), or
-//! - strictly around all those it overlaps: it began before them and ended no earlier. Equal beginnings are a conflict, because
+//! - strictly around all those it overlaps, which are its own thread's: it began before them and ended no earlier. Equal beginnings are a conflict, because
 //!   chrome://tracing nests two regions with the same beginning only if the outer one is written first, and inner regions complete first.
 //!   How many may end at one moment depends on the output (see [`Precision`]).
 //!
@@ -70,14 +71,18 @@ pub struct Precision {
 struct Extent {
     start: u64,
     end: u64,
+    /// The thread that ran it and all inside it.
+    thread_id: u32,
     /// The regions inside that end with this one, each in the next.
     ties: u8,
+    /// Whether several threads ran what it stands for.
+    is_mixed: bool,
 }
 
 impl Extent {
     /// The extent, widened by as much as a viewer's rounding may move its borders, and the further margin by which it has to lie around
     /// other regions.
-    fn new(start_ns: u64, end_ns: Option<u64>, exact_ns_max: u64) -> (Self, u64) {
+    fn new(thread_id: u32, start_ns: u64, end_ns: Option<u64>, exact_ns_max: u64) -> (Self, u64) {
         let start_ns = start_ns.min(SHOWN_NS_MAX);
         let end_ns = end_ns.map(|end_ns| end_ns.clamp(start_ns, SHOWN_NS_MAX));
         let latest_ns = end_ns.unwrap_or(start_ns);
@@ -93,8 +98,19 @@ impl Extent {
             None => (2 * start_ns + 1, UNFINISHED),
         };
         let start = start.saturating_sub(blur);
-        let ties = 0;
-        (Self { start, end, ties }, 2 * blur)
+        let extent = Self {
+            start,
+            end,
+            thread_id,
+            ties: 0,
+            is_mixed: false,
+        };
+        (extent, 2 * blur)
+    }
+
+    /// Whether one thread ran this and the other.
+    fn is_of_one_thread_with(&self, other: &Self) -> bool {
+        self.thread_id == other.thread_id && !self.is_mixed && !other.is_mixed
     }
 }
 
@@ -137,7 +153,7 @@ impl NearTrack {
             let last = overlapped.next_back().unwrap_or(first);
             let around = new.start.saturating_add(margin) < first.start
                 && last.end.saturating_add(margin) <= new.end;
-            if !around {
+            if !around || !self.range_is_of_one_thread_with(from, to, new) {
                 return None;
             }
             if last.end == new.end && new.end != UNFINISHED {
@@ -162,7 +178,13 @@ impl NearTrack {
             && let Some(block) = self.tops.front_mut()
         {
             block.start = oldest.start;
+            block.is_mixed |= !block.is_of_one_thread_with(&oldest);
         }
+    }
+
+    fn range_is_of_one_thread_with(&self, from: usize, to: usize, new: Extent) -> bool {
+        let mut range = self.tops.range(from..to);
+        range.all(|top| top.is_of_one_thread_with(&new))
     }
 }
 
@@ -273,14 +295,45 @@ pub struct Place {
     pub ties: u8,
 }
 
-/// The tracks of all lanes.
-pub struct Lanes {
+/// The lanes that have tracks of their own, and those that share some.
+struct LaneTable {
     lanes: ByLane<LaneTracks>,
     lane_count: usize,
     lanes_max: usize,
     /// The tracks of all other lanes.
     others: LaneTracks,
     other_lanes: OtherLanes,
+}
+
+impl LaneTable {
+    /// Gives a lane tracks of its own if it has none and there is room.
+    fn note(&mut self, lane: u32) -> bool {
+        if self.lanes.get_mut(lane).is_some() {
+            return true;
+        }
+        let has_room = self.lane_count < self.lanes_max;
+        if has_room {
+            let new = || LaneTracks::new(self.lane_count);
+            self.lanes.get_or_insert_with(lane, new);
+            self.lane_count += 1;
+        }
+        has_room
+    }
+
+    #[inline]
+    fn of(&mut self, lane: u32) -> (LaneKey, &mut LaneTracks) {
+        if !self.note(lane) {
+            self.other_lanes.note(lane);
+            return (LaneKey::Others, &mut self.others);
+        }
+        let tracks = self.lanes.get_or_insert_with(lane, || LaneTracks::new(0));
+        (LaneKey::Number(lane), tracks)
+    }
+}
+
+/// The tracks of all lanes.
+pub struct Lanes {
+    table: LaneTable,
     tids: Tids,
     tracks: usize,
     tracks_max: usize,
@@ -289,15 +342,17 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// The tracks of one of `captures` captures.
-    pub fn new(precision: Precision, captures: usize) -> Self {
+    /// The tracks of one of `captures` captures, whose process is shown as `pid`.
+    pub fn new(pid: u32, precision: Precision, captures: usize) -> Self {
         Self {
-            lanes: ByLane::default(),
-            lane_count: 0,
-            lanes_max: lanes_with_tracks_max(captures),
-            others: LaneTracks::new(0),
-            other_lanes: OtherLanes::new(captures),
-            tids: Tids::new(),
+            table: LaneTable {
+                lanes: ByLane::default(),
+                lane_count: 0,
+                lanes_max: lanes_with_tracks_max(captures),
+                others: LaneTracks::new(0),
+                other_lanes: OtherLanes::new(captures),
+            },
+            tids: Tids::new(pid),
             tracks: 0,
             tracks_max: (TRACKS_OF_CAPTURES / captures.max(1)).max(TRACKS_MIN),
             not_drawn: 0,
@@ -308,44 +363,34 @@ impl Lanes {
     /// Lanes on which something was running when the capture was opened have tracks of their own before all others.
     pub fn of(mut self, capture: &Capture) -> Self {
         for region in capture.trace.perhaps_running() {
-            if self.lane_count < self.lanes_max && self.lanes.get_mut(region.lane).is_none() {
-                let new = || LaneTracks::new(self.lane_count);
-                self.lanes.get_or_insert_with(region.lane, new);
-                self.lane_count += 1;
-            }
+            self.table.note(region.lane);
         }
         self
     }
 
     /// Notes which lanes and regions there was no track for.
     pub fn note_limits(&self, outcome: &mut Outcome) {
-        outcome.other_lanes = self.other_lanes.count();
+        outcome.other_lanes = self.table.other_lanes.count();
         outcome.not_drawn = self.not_drawn;
     }
 
-    /// Finds a track for the region from `start_ns` to `end_ns`. If the latter is None, it has not ended, and whatever begins on its track later, or with
-    /// it, lies inside it. None: it overlaps too many others; never so if it has not ended, for those are few.
+    /// Finds a track for the region that a thread ran from `start_ns` to `end_ns`. If the latter is None, it has not ended, and whatever begins on its track
+    /// later, or with it, lies inside it. None: it overlaps too many others; never so if it has not ended, for those are few.
     #[inline]
-    pub fn place(&mut self, lane: u32, start_ns: u64, end_ns: Option<u64>) -> Option<Place> {
+    pub fn place(
+        &mut self,
+        lane: u32,
+        thread_id: u32,
+        start_ns: u64,
+        end_ns: Option<u64>,
+    ) -> Option<Place> {
         let Precision {
             exact_ns_max,
             ties_max,
         } = self.precision;
-        let (extent, margin) = Extent::new(start_ns, end_ns, exact_ns_max);
+        let (extent, margin) = Extent::new(thread_id, start_ns, end_ns, exact_ns_max);
         let may_grow = self.tracks < self.tracks_max || end_ns.is_none();
-        let (lane, lane_tracks) = match self.lanes.get_mut(lane) {
-            Some(tracks) => (LaneKey::Number(lane), tracks),
-            None if self.lane_count < self.lanes_max => {
-                let new = || LaneTracks::new(self.lane_count);
-                let tracks = self.lanes.get_or_insert_with(lane, new);
-                self.lane_count += 1;
-                (LaneKey::Number(lane), tracks)
-            }
-            None => {
-                self.other_lanes.note(lane);
-                (LaneKey::Others, &mut self.others)
-            }
-        };
+        let (lane, lane_tracks) = self.table.of(lane);
         let Some((sub_lane, ties)) = lane_tracks.place(extent, margin, ties_max, may_grow) else {
             self.not_drawn += 1;
             return None;
@@ -366,12 +411,34 @@ impl Lanes {
             ties,
         })
     }
+
+    /// The first track of a lane, for what takes no place on it.
+    pub fn first(&mut self, lane: u32) -> Place {
+        let (lane, lane_tracks) = self.table.of(lane);
+        let is_new = lane_tracks.tracks.is_empty();
+        if is_new {
+            lane_tracks.near.push(NearTrack::default());
+            lane_tracks
+                .tracks
+                .push((self.tids.of(lane, 0), self.tracks));
+            self.tracks += 1;
+        }
+        let (tid, track) = lane_tracks.tracks[0];
+        Place {
+            lane,
+            tid,
+            track,
+            sub_lane: 0,
+            is_new,
+            ties: 0,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tracks::tids::OTHER_LANES_FROM;
+    use crate::tracks::tids::{OTHER_LANES_FROM, place_of};
     use proptest::prelude::*;
 
     /// That of microseconds as doubles.
@@ -379,6 +446,9 @@ mod tests {
         exact_ns_max: (1 << 39) * 1_000,
         ties_max: 1,
     };
+
+    /// The thread of nearly all regions.
+    const THREAD: u32 = 99;
 
     /// A region's beginning and end.
     type Span = (u64, Option<u64>);
@@ -401,10 +471,18 @@ mod tests {
     }
 
     fn place_all(regions: &[Span]) -> Vec<Place> {
-        let mut lanes = Lanes::new(PRECISION, 1);
+        let threads = vec![THREAD; regions.len()];
+        place_all_of(regions, &threads)
+    }
+
+    fn place_all_of(regions: &[Span], threads: &[u32]) -> Vec<Place> {
+        let mut lanes = Lanes::new(4_242, PRECISION, 1);
+        let regions = regions.iter().zip(threads);
         regions
-            .iter()
-            .map(|(start, end)| lanes.place(1, *start, *end).expect("a track"))
+            .map(|((start, end), thread_id)| {
+                let place = lanes.place(1, *thread_id, *start, *end);
+                place.expect("a track")
+            })
             .collect()
     }
 
@@ -434,11 +512,19 @@ mod tests {
 
     /// The naive check, O(n²): every two regions of a track agree, and Perfetto pairs each begin with its own end.
     fn check(regions: &[Span]) -> Result<Vec<Place>, TestCaseError> {
-        let places = place_all(regions);
+        check_of(regions, &vec![THREAD; regions.len()])
+    }
+
+    fn check_of(regions: &[Span], threads: &[u32]) -> Result<Vec<Place>, TestCaseError> {
+        let places = place_all_of(regions, threads);
+        let apart = |a: Span, b: Span| {
+            a.1.is_some_and(|end| end <= b.0) || b.1.is_some_and(|end| end <= a.0)
+        };
         for (i, a) in regions.iter().enumerate() {
             for (j, b) in regions.iter().enumerate().take(i) {
                 prop_assert!(
-                    places[i].tid != places[j].tid || agree(*a, *b),
+                    places[i].tid != places[j].tid
+                        || (agree(*a, *b) && (threads[i] == threads[j] || apart(*a, *b))),
                     "{a:?} and {b:?} are both on {:?}",
                     places[i]
                 );
@@ -529,6 +615,11 @@ mod tests {
             check(&regions)?;
         }
 
+        #[test]
+        fn threads_agree(regions in regions(2_000, 400), threads in prop::collection::vec(0u32..3, 700)) {
+            check_of(&regions, &threads[..regions.len()])?;
+        }
+
         /// In the order of their ends, regions need no more tracks than the most that are open at once.
         #[test]
         fn no_more_tracks_than_overlaps(mut regions in regions(3_000, 300)) {
@@ -543,14 +634,48 @@ mod tests {
 
     #[test]
     fn one_by_one_stays_on_one_track_in_bounded_memory() {
-        let mut lanes = Lanes::new(PRECISION, 1);
+        let mut lanes = Lanes::new(4_242, PRECISION, 1);
         for index in 0..100_000 {
-            let place = lanes.place(3, index * 10, Some(index * 10 + 10));
+            let place = lanes.place(3, THREAD, index * 10, Some(index * 10 + 10));
             let place = place.expect("a track");
-            assert_eq!((place.tid, place.sub_lane), (4, 0));
+            assert_eq!((place.tid, place.sub_lane), (4_000, 0));
         }
-        let lane = lanes.lanes.get_mut(3).expect("a lane");
+        let lane = lanes.table.lanes.get_mut(3).expect("a lane");
         assert!(lane.near[0].tops.len() <= TOPS_MAX);
+    }
+
+    /// The bug: two workers' regions, one inside the other in time, were drawn as parent and child.
+    #[test]
+    fn what_two_threads_ran_is_side_by_side() {
+        let sub_lanes = |regions: &[(u32, Span)]| -> Vec<usize> {
+            let (threads, spans): (Vec<u32>, Vec<Span>) = regions.iter().copied().unzip();
+            let places = place_all_of(&spans, &threads);
+            places.iter().map(|place| place.sub_lane).collect()
+        };
+        let inner = (2, Some(4));
+        let outer = (1, Some(9));
+        assert_eq!(sub_lanes(&[(1, inner), (1, outer)]), [0, 0]);
+        assert_eq!(sub_lanes(&[(1, inner), (2, outer)]), [0, 1]);
+        // Around several, one of which is another thread's; and one after the other.
+        assert_eq!(
+            sub_lanes(&[
+                (1, inner),
+                (2, (5, Some(6))),
+                (1, outer),
+                (2, (9, Some(10)))
+            ]),
+            [0, 0, 1, 0]
+        );
+        // Unfinished: around its own thread's alone.
+        assert_eq!(sub_lanes(&[(1, inner), (1, (1, None))]), [0, 0]);
+        assert_eq!(sub_lanes(&[(1, inner), (2, (1, None))]), [0, 1]);
+        // What is no longer remembered one by one is of no thread.
+        let many = |threads: u64| {
+            let inner = (0..300).map(|i| ((i % threads) as u32, (10 * i + 10, Some(10 * i + 15))));
+            let outer = [(0, (0, Some(9_999)))];
+            sub_lanes(&inner.chain(outer).collect::<Vec<_>>())[300]
+        };
+        assert_eq!((many(1), many(2)), (0, 1));
     }
 
     #[test]
@@ -605,22 +730,23 @@ mod tests {
     #[test]
     fn lanes_and_overlaps_beyond_the_limits_share_tracks() {
         for captures in [1, 3, 1_000] {
-            let mut lanes = Lanes::new(PRECISION, captures);
+            let mut lanes = Lanes::new(4_242, PRECISION, captures);
             let own = lanes_with_tracks_max(captures) as u32;
+            let tid_of = |lane| place_of(lane).expect("a block") * 1_000;
             let mut places: Vec<Place> = Vec::new();
             // One after the other: the others share one track.
             for lane in (0..20_000).chain([5, 19_999]) {
                 let start = u64::from(lane) * 10 + 200_000 * u64::from(places.len() >= 20_000);
-                places.extend(lanes.place(lane, start, Some(start + 10)));
+                places.extend(lanes.place(lane, THREAD, start, Some(start + 10)));
             }
             for (place, lane) in places.iter().zip((0..20_000).chain([5, 19_999])) {
                 let expected = match lane < own {
-                    true => (LaneKey::Number(lane), lane + 1, lane as usize),
+                    true => (LaneKey::Number(lane), tid_of(lane), lane as usize),
                     false => (LaneKey::Others, OTHER_LANES_FROM, own as usize),
                 };
                 assert_eq!((place.lane, place.tid, place.track), expected);
             }
-            let shared = lanes.other_lanes.count().expect("other lanes");
+            let shared = lanes.table.other_lanes.count().expect("other lanes");
             let counted = u64::from(20_000 - own).min((1 << 20) / captures as u64);
             assert_eq!(shared.count, counted);
             assert_eq!(shared.has_more, captures == 1_000);
@@ -628,12 +754,16 @@ mod tests {
             let tracks_max = (TRACKS_OF_CAPTURES / captures).max(TRACKS_MIN);
             let at_once = tracks_max as u64 + 10;
             let drawn = (0..at_once)
-                .filter(|i| lanes.place(9, 1 << 30 | i, Some(1 << 31 | i)).is_some())
+                .filter(|i| {
+                    lanes
+                        .place(9, THREAD, 1 << 30 | i, Some(1 << 31 | i))
+                        .is_some()
+                })
                 .count();
             assert!(lanes.tracks <= tracks_max, "{} tracks", lanes.tracks);
             assert_eq!(drawn as u64 + lanes.not_drawn, at_once);
             assert!(drawn + own as usize >= tracks_max);
-            assert!(lanes.place(9, 1 << 30 | 1, None).is_some());
+            assert!(lanes.place(9, THREAD, 1 << 30 | 1, None).is_some());
         }
     }
 

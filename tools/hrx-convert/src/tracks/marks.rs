@@ -7,15 +7,15 @@ use crate::input::alignment::Alignment;
 use crate::input::captures::{Capture, Captures};
 use crate::input::outcome::Outcome;
 use crate::text::quantities::counted;
-use crate::text::words::{ending_text, left_out_text, losses_text};
+use crate::text::words::{ending_text, left_out_text, losses_text, witness_text};
 
 /// The name of the track that holds the marks.
 pub const TRACK: &str = "capture (host-observed)";
 
-/// The mark at the last moment shown, on each track with a region that never completed.
+/// The mark at the last moment shown, on each track with a region that has no end.
 pub fn unfinished(outcome: &Outcome) -> &'static str {
     match outcome.until_ns {
-        None => "unfinished at the last known moment (host-observed)",
+        None => "unfinished at the last sign of life (host-observed)",
         Some(_) => "unfinished beyond the end of the window (host-observed)",
     }
 }
@@ -28,8 +28,14 @@ pub struct Mark {
     pub args: Value,
 }
 
-/// The marks of a capture: its beginning, its losses, its end. The order is not that of time.
-pub fn of(captures: &Captures, capture: &Capture, outcome: &Outcome) -> Vec<Mark> {
+/// The marks of a capture: its beginning, its losses, its end, and how a witness saw it end. The order is not that of time. `values_left_out`: how many
+/// values the output does not show, because they are not finite.
+pub fn of(
+    captures: &Captures,
+    capture: &Capture,
+    outcome: &Outcome,
+    values_left_out: u64,
+) -> Vec<Mark> {
     let report = &outcome.report;
     let last_ns = outcome.last_shown_ns();
     let overwritten = report.account.overwritten;
@@ -74,6 +80,24 @@ pub fn of(captures: &Captures, capture: &Capture, outcome: &Outcome) -> Vec<Mark
             args: json!({}),
         });
     }
+    if report.hidden_now > 0 {
+        let regions = counted(report.hidden_now, "more region");
+        marks.push(Mark {
+            at_ns: last_ns,
+            name: format!(
+                "hidden: {regions} running, not shown because the open table was full (host-observed)"
+            ),
+            args: json!({"hidden_now": Exact(report.hidden_now)}),
+        });
+    }
+    if values_left_out > 0 {
+        let values = counted(values_left_out, "value");
+        marks.push(Mark {
+            at_ns: last_ns,
+            name: format!("left out: {values}, not finite (host-observed)"),
+            args: json!({}),
+        });
+    }
     let end = match outcome.until_ns {
         None => ending_text(report.ending),
         Some(_) => "the window ends here, before the capture does",
@@ -83,5 +107,20 @@ pub fn of(captures: &Captures, capture: &Capture, outcome: &Outcome) -> Vec<Mark
         name: format!("end: {end} (host-observed)"),
         args: json!({"ending": report.ending}),
     });
+    if let Some(witness) = capture.trace.witness() {
+        let seen_ns = witness.seen_ns.saturating_add(capture.shift_ns);
+        if outcome.until_ns.is_none_or(|until_ns| seen_ns <= until_ns) {
+            marks.push(Mark {
+                at_ns: seen_ns.max(last_ns),
+                name: format!("witness: {} (host-observed)", witness_text(&witness)),
+                args: json!({
+                    "cause": witness.cause,
+                    "status": witness.status,
+                    "peak_resident_bytes": Exact(witness.peak_resident_bytes),
+                    "seen_exactly": witness.seen_exactly,
+                }),
+            });
+        }
+    }
     marks
 }

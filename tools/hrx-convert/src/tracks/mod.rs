@@ -10,4 +10,5 @@ pub mod lanes;
 pub mod marks;
 pub mod mix;
 pub mod names;
+pub mod threads;
 pub mod tids;

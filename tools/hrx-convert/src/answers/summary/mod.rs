@@ -1,10 +1,11 @@
 //! `--summary`: from crash to answer, as text that fits the terminal or as JSON, with the figures of [`crate::figures::digest`].
 //!
-//! Within the answer, from the bottom up: `lines`; the sections `state`, `lists` and `lanes`; `text`, which puts them in order.
+//! Within the answer, from the bottom up: `lines`; the sections `state`, `running`, `lists` and `lanes`; `text`, which puts them in order.
 
 mod lanes;
 mod lines;
 mod lists;
+mod running;
 mod state;
 mod text;
 
@@ -132,6 +133,11 @@ impl<Sink: Write> Format for Summary<Sink> {
         self.digests.event(event)
     }
 
+    fn moment(&mut self, _: &Capture, event: &Event) -> io::Result<()> {
+        self.digests.moment(event);
+        Ok(())
+    }
+
     fn ended(&mut self, capture: &Capture, outcome: &Outcome) -> io::Result<()> {
         let digest = self.digests.digest(capture, outcome, false)?;
         if self.extent == Extent::Json {
@@ -142,9 +148,10 @@ impl<Sink: Write> Format for Summary<Sink> {
             let json = printable_json(&json).replace('\n', "\n    ");
             write!(self.sink, "\n    {json}")?;
         } else {
+            let witness = capture.trace.witness();
             let mut text = match self.extent {
-                Extent::Beginning => text::beginning(&digest, self.columns),
-                Extent::Json | Extent::Text => text::text(&digest, outcome, self.columns),
+                Extent::Beginning => text::beginning(&digest, witness, self.columns),
+                Extent::Json | Extent::Text => text::text(&digest, outcome, witness, self.columns),
             };
             if capture.index > 0 {
                 text.insert(0, '\n');

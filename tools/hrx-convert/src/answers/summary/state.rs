@@ -1,39 +1,51 @@
 //! The state of the capture: how it ended, what was running, what is missing.
 
 use anstyle::Style;
-use hrx_trace_reader::{Ending, MEASUREMENT};
+use hrx_trace_reader::{Ending, MEASUREMENT, Witness};
 use indicatif::HumanCount;
 
-use crate::answers::summary::lines::{Lines, bytes_text, correlation_text};
+use crate::answers::summary::lines::Lines;
 use crate::figures::digest::Digest;
 use crate::input::outcome::{Outcome, is_complete};
-use crate::text::columns::Align::{Left, Right};
-use crate::text::columns::Table;
 use crate::text::quantities::{counted, percent_text, short_text};
 use crate::text::styles::{BAD, GOOD, QUIET};
-use crate::text::words::{account_text, ending_words, losses_text};
+use crate::text::words::{account_text, ending_words, losses_text, witness_text};
 
-/// Running regions that are listed, and damaged places.
+/// Damaged places that are listed.
 const LISTED_MAX: usize = 16;
 
-pub fn head(lines: &mut Lines, digest: &Digest) {
+pub fn head(lines: &mut Lines, digest: &Digest, witness: Option<Witness>) {
     let facts = &digest.facts;
     let ended_ns = facts.last_ns.0.saturating_sub(digest.shift_ns.0);
     let ended = digest.ended.as_deref().map(calendar_text);
     let ended = ended.map_or(String::new(), |ended| format!(" at {ended}"));
+    // Of no other ending is the moment known.
+    let sign = match facts.ending {
+        Ending::Live | Ending::Finished => "",
+        _ => "; last sign of life",
+    };
     let style = match facts.ending {
-        Ending::WriterDied => BAD,
-        _ => GOOD,
+        Ending::Live | Ending::Finished | Ending::LeftByExit => GOOD,
+        _ => BAD,
     };
     lines.wrapped(
         style.bold(),
         &format!(
-            "{}: {}{ended}, {} after it began",
+            "{}: {}{sign}{ended}, {} after it began",
             digest.file,
             ending_words(facts.ending),
             short_text(ended_ns)
         ),
     );
+    if let Some(witness) = witness {
+        let seen = short_text(witness.seen_ns);
+        let about = if witness.seen_exactly { "" } else { "about " };
+        let text = format!(
+            "Its end was seen {about}{seen} after it began: {}",
+            witness_text(&witness)
+        );
+        lines.wrapped(style, &text);
+    }
     let or = |text: &str, unnamed: &str| match text {
         "" => unnamed.to_owned(),
         text => text.to_owned(),
@@ -83,41 +95,6 @@ pub fn head(lines: &mut Lines, digest: &Digest) {
         );
     }
     lines.wrapped(QUIET, &format!("{MEASUREMENT}. {times}."));
-}
-
-pub fn running(lines: &mut Lines, digest: &Digest) {
-    let open = &digest.facts.open_regions;
-    lines.heading("RUNNING AT THE END");
-    if open.is_empty() {
-        return lines.line("nothing");
-    }
-    let mut table = Table::new(
-        [
-            ("lane", Left),
-            ("label", Left),
-            ("for", Right),
-            ("since", Right),
-            ("bytes", Right),
-            ("correlation", Right),
-            ("thread", Right),
-        ],
-        1,
-    )
-    .sparing(&[4, 3]);
-    for region in open.iter().take(LISTED_MAX) {
-        let cells = [
-            region.lane_name.clone(),
-            region.label.clone(),
-            short_text(region.running_ns.0),
-            short_text(region.start_ns.0),
-            bytes_text(region.copied_bytes.0),
-            correlation_text(region.correlation_id.0),
-            region.thread_id.to_string(),
-        ];
-        table.row(BAD, cells);
-    }
-    lines.table(&table);
-    lines.more(open.len(), LISTED_MAX, "running region");
 }
 
 pub fn missing(lines: &mut Lines, digest: &Digest, outcome: &Outcome) {

@@ -18,8 +18,8 @@ pub struct JsonDocument<Sink> {
     sink: Sink,
     /// What is not written out yet: lines are appended here.
     pub chunk: Vec<u8>,
-    /// Completed regions so far.
-    pub regions: u64,
+    /// Regions, marks and values so far.
+    pub events: u64,
     pub size: DocumentSize,
 }
 
@@ -28,7 +28,7 @@ impl<Sink: Write> JsonDocument<Sink> {
         Self {
             sink,
             chunk: Vec::with_capacity(CHUNK_BYTES + SPARE_BYTES),
-            regions: 0,
+            events: 0,
             size: DocumentSize::default(),
         }
     }
@@ -63,7 +63,7 @@ impl<Sink: Write> JsonDocument<Sink> {
     }
 
     fn write_out(&mut self) -> io::Result<()> {
-        if let Some(warning) = self.size.add(self.chunk.len(), self.regions) {
+        if let Some(warning) = self.size.add(self.chunk.len(), self.events) {
             say(&warning);
         }
         self.sink.write_all(&self.chunk)?;

@@ -5,17 +5,17 @@ use std::io::{self, Write};
 use hrx_trace_format::MEASUREMENT;
 use serde_json::json;
 
-use crate::figures::groups::LaneKey;
+use crate::figures::exact::Exact;
 use crate::figures::metadata::Metadata;
 use crate::formats::chrome::document::JsonDocument;
 use crate::formats::chrome::instants::{MarkKind, push_mark};
 use crate::formats::chrome::json::push_json;
 use crate::input::captures::{Capture, Captures};
 use crate::input::outcome::Outcome;
-use crate::tracks::tids::CAPTURE_TID;
+use crate::tracks::tids::capture_tid;
 
-/// Tracks of a lane that have a sort index of their own. chrome://tracing sorts by it; Perfetto sorts by the tid.
-const SORTED_SUB_LANES: u64 = 1 << 10;
+/// Follows the name of each track, because Perfetto shows the tid right after it: "lane 7 8" would be two numbers, of which one says nothing.
+const TRACK: &str = " · track";
 
 /// The outermost JSON value of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,31 +45,40 @@ impl DocumentForm {
         document.chunk.extend_from_slice(head.as_bytes());
     }
 
-    /// Ends the document with the facts about the captures.
+    /// Ends the document with the facts about the captures, and with how many values it does not show.
     pub fn end<Sink: Write>(
         self,
         document: &mut JsonDocument<Sink>,
         captures: &Captures,
         outcomes: &[Outcome],
+        values_left_out: u64,
     ) -> io::Result<()> {
         let merged = Metadata::new(captures, outcomes);
         match self {
             Self::Object => {
                 // The same members at the top level and inside `metadata`.
-                let facts = serde_json::to_string(&merged)?;
+                let mut facts = serde_json::to_string(&merged)?;
                 drop(merged);
-                let members = &facts.as_bytes()[1..facts.len() - 1];
+                facts.pop();
+                if values_left_out > 0 {
+                    facts += &format!(r#","values_left_out":{}"#, json!(Exact(values_left_out)));
+                }
+                let members = &facts.as_bytes()[1..];
                 let metadata = format!(r#","metadata":{{"measurement":"{MEASUREMENT}","#);
                 document.end(&[b"\n],", members, metadata.as_bytes(), members, b"}}\n"])
             }
             Self::Array => {
                 let mut facts = serde_json::to_value(&merged)?;
                 facts["measurement"] = MEASUREMENT.into();
+                if values_left_out > 0 {
+                    facts["values_left_out"] = json!(Exact(values_left_out));
+                }
                 let last_ns = outcomes.iter().map(Outcome::last_shown_ns).max();
+                let pid = captures.origin().pid;
                 push_mark(
                     &mut document.chunk,
                     MarkKind::Instant,
-                    (captures.origin().pid, CAPTURE_TID),
+                    (pid, capture_tid(pid)),
                     last_ns.unwrap_or_default(),
                     "metadata of the whole trace (host-observed)",
                     &facts,
@@ -106,26 +115,12 @@ pub fn name_process<Sink: Write>(document: &mut JsonDocument<Sink>, capture: &Ca
     }));
 }
 
-pub fn name_track<Sink: Write>(
-    document: &mut JsonDocument<Sink>,
-    pid: u32,
-    tid: u32,
-    name: &str,
-    sort_index: u64,
-) {
+/// Names a track, and has chrome://tracing sort it by its tid, as Perfetto does.
+pub fn name_track<Sink: Write>(document: &mut JsonDocument<Sink>, pid: u32, tid: u32, name: &str) {
     document.push_line(&json!({
-        "ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": name},
+        "ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": format!("{name}{TRACK}")},
     }));
     document.push_line(&json!({
-        "ph": "M", "name": "thread_sort_index", "pid": pid, "tid": tid, "args": {"sort_index": sort_index},
+        "ph": "M", "name": "thread_sort_index", "pid": pid, "tid": tid, "args": {"sort_index": tid},
     }));
-}
-
-/// The sort index of a sub-lane's track.
-pub fn sort_index(lane: LaneKey, sub_lane: usize) -> u64 {
-    let lane = match lane {
-        LaneKey::Number(lane) => u64::from(lane) + 1,
-        LaneKey::Others => 1 << 33,
-    };
-    lane * SORTED_SUB_LANES + (sub_lane as u64).min(SORTED_SUB_LANES - 1)
 }

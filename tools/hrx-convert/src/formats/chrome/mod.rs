@@ -8,8 +8,9 @@
 //!   reads them to the nanosecond up to 2^43 µs, 101.8 days. Up to twice that they are within a nanosecond, and the error doubles with every
 //!   further doubling.
 //! - The pid is the writer's. Tids are above 0 and below 2^32. Two regions of one tid are apart or properly nested (see [`crate::tracks::lanes`]).
-//! - A region that never completed is a `B` without an `E`, written last, with a mark at the last known moment, so that it has a length
-//!   in chrome://tracing and speedscope too. The marks of the capture itself have a track of their own.
+//! - A region that never completed is a `B` without an `E`, written last, with a mark at the last sign of life, so that it has a length
+//!   in chrome://tracing and speedscope too. With several captures it has an `E` at that moment: it would last until the end of all others otherwise.
+//! - The marks of the capture itself have a track of their own. A value that is not finite, for which JSON has no number, is left out and counted.
 //! - The label "host-observed" and the losses are at the top level, in `metadata`, and on the timeline.
 
 mod arrows;
@@ -18,35 +19,36 @@ mod document;
 mod instants;
 mod json;
 mod metadata;
+mod moments;
 mod size;
 mod slices;
 mod times;
 
 use std::io::{self, Write};
 
-use hrx_trace_reader::Event;
+use hrx_trace_reader::{Event, Kind};
 use serde_json::Value;
 
 use self::arrows::Arrows;
 use self::counters::push_counters;
 use self::document::JsonDocument;
 use self::instants::{MarkKind, push_mark};
-use self::json::push_name;
-use self::metadata::{DocumentForm, name_process, name_track, sort_index};
-use self::slices::Slices;
+use self::metadata::{DocumentForm, name_process, name_track};
+use self::moments::push_sample;
+use self::slices::{Slices, Texts, thread_member};
 use self::times::{PRECISION, imprecision};
 use crate::input::captures::{Capture, Captures};
 use crate::input::format::{FollowedFormat, Format};
 use crate::input::outcome::Outcome;
 use crate::output::console::say;
-use crate::text::names::Names;
 use crate::tracks::copy_rates::CopyRates;
 use crate::tracks::extras::Extras;
 use crate::tracks::flows::FlowEnd;
 use crate::tracks::lanes::{Lanes, Place, SHOWN_NS_MAX};
 use crate::tracks::marks;
 use crate::tracks::names::track_name;
-use crate::tracks::tids::CAPTURE_TID;
+use crate::tracks::threads::Threads;
+use crate::tracks::tids::capture_tid;
 
 /// What makes a whole of a document after any of its events.
 pub const TAIL: &[u8] = b"\n]}\n";
@@ -55,7 +57,7 @@ pub const TAIL: &[u8] = b"\n]}\n";
 pub struct Chrome<Sink> {
     document: JsonDocument<Sink>,
     form: DocumentForm,
-    names: Names,
+    texts: Texts,
     arrows: Arrows,
     extras: Extras,
     /// By capture.
@@ -65,7 +67,11 @@ pub struct Chrome<Sink> {
 /// A capture, as a viewer sees it.
 struct ChromeProcess {
     lanes: Lanes,
+    /// The members that name the threads.
+    threads: Threads<Box<[u8]>>,
     copy_rates: CopyRates,
+    /// Values that are not finite.
+    values_left_out: u64,
     /// The members between an event's name and its tid.
     after_name: Vec<u8>,
     several_rings: bool,
@@ -74,24 +80,34 @@ struct ChromeProcess {
 impl ChromeProcess {
     fn new(capture: &Capture, captures: usize) -> Self {
         Self {
-            lanes: Lanes::new(PRECISION, captures).of(capture),
+            lanes: Lanes::new(capture.pid, PRECISION, captures).of(capture),
+            threads: Threads::new(),
             copy_rates: CopyRates::new(captures),
+            values_left_out: 0,
             after_name: format!(r#"","pid":{},"tid":"#, capture.pid).into_bytes(),
             several_rings: capture.trace.identity().ring_count > 1,
         }
     }
 
+    /// How slices are written, and the member that names the thread of one that ended at `end_ns`.
+    #[inline]
     fn slices<'process>(
-        &'process self,
+        &'process mut self,
         capture: &'process Capture,
         extras: Extras,
-    ) -> Slices<'process> {
-        Slices {
+        (thread_id, end_ns): (u32, u64),
+    ) -> (Slices<'process>, &'process [u8]) {
+        if self.threads.is_unread() {
+            self.threads.read(capture, thread_member);
+        }
+        let slices = Slices {
             capture,
             after_name: &self.after_name,
             several_rings: self.several_rings,
             colours_failed: !extras.no_colors,
-        }
+        };
+        let thread = self.threads.get(thread_id, end_ns);
+        (slices, thread.map_or(b"", |member| member))
     }
 }
 
@@ -112,13 +128,14 @@ impl<Sink: Write> Chrome<Sink> {
         for capture in captures.iter() {
             name_process(&mut document, capture);
             if !extras.no_marks {
-                name_track(&mut document, capture.pid, CAPTURE_TID, marks::TRACK, 0);
+                let tid = capture_tid(capture.pid);
+                name_track(&mut document, capture.pid, tid, marks::TRACK);
             }
         }
         Self {
             document,
             form,
-            names: Names::new(push_name),
+            texts: Texts::new(),
             arrows: Arrows::new(captures),
             extras,
             processes: captures
@@ -132,12 +149,12 @@ impl<Sink: Write> Chrome<Sink> {
     fn place(
         &mut self,
         capture: &Capture,
-        lane: u32,
+        (lane, thread_id): (u32, u32),
         start_ns: u64,
         end_ns: Option<u64>,
     ) -> Option<Place> {
         let lanes = &mut self.processes[capture.index].lanes;
-        let place = lanes.place(lane, start_ns, end_ns)?;
+        let place = lanes.place(lane, thread_id, start_ns, end_ns)?;
         if place.is_new {
             self.begin_track(capture, place);
         }
@@ -146,13 +163,13 @@ impl<Sink: Write> Chrome<Sink> {
 
     #[cold]
     fn begin_track(&mut self, capture: &Capture, place: Place) {
-        let name = track_name(place.lane, place.sub_lane);
-        let index = sort_index(place.lane, place.sub_lane);
-        name_track(&mut self.document, capture.pid, place.tid, &name, index);
+        let name = track_name(capture, place.lane, place.sub_lane);
+        name_track(&mut self.document, capture.pid, place.tid, &name);
     }
 
-    /// Begins the regions that were still running, and marks the last moment shown on each of their tracks.
-    fn open_regions(&mut self, capture: &Capture, outcome: &Outcome) {
+    /// Begins the regions that were still running. With several captures, which end at different moments, each of them ends where its own capture
+    /// does; otherwise the last moment shown is marked on each of their tracks.
+    fn open_regions(&mut self, capture: &Capture, outcome: &Outcome, ends: bool) {
         // From the oldest to the newest.
         let open = &outcome.report.open_regions;
         // The newest is placed first, so that those that began before it can go around it. They are written oldest first, because
@@ -162,25 +179,32 @@ impl<Sink: Write> Chrome<Sink> {
             .rev()
             .filter_map(|region| {
                 let start_ns = region.start_ns.min(SHOWN_NS_MAX);
-                self.place(capture, region.lane, start_ns, None)
+                self.place(capture, (region.lane, region.thread_id), start_ns, None)
             })
             .collect();
         places.reverse();
         let chunk = &mut self.document.chunk;
-        let process = &self.processes[capture.index];
-        let slices = process.slices(capture, self.extras);
+        let process = &mut self.processes[capture.index];
+        let (slices, _) = process.slices(capture, self.extras, (0, 0));
         for (region, place) in open.iter().zip(&places) {
             let last_ns = outcome.report.last_ns;
-            slices.push_open(chunk, &mut self.names, region, place.tid, last_ns);
+            slices.push_open(chunk, &mut self.texts, region, place.tid, last_ns);
             if !self.extras.no_flows {
                 let to = FlowEnd {
                     start_ns: region.start_ns.min(SHOWN_NS_MAX),
                     tid: place.tid,
                 };
-                let after_name = &process.after_name;
+                let after_name = slices.after_name;
                 self.arrows
                     .push(chunk, after_name, capture, region.correlation_id, to);
             }
+        }
+        if ends {
+            for (region, place) in open.iter().zip(&places).rev() {
+                let last_ns = outcome.last_shown_ns().max(region.start_ns);
+                slices.push_end(chunk, &mut self.texts, region, place.tid, last_ns);
+            }
+            return;
         }
         places.sort_by_key(|place| place.tid);
         places.dedup_by_key(|place| place.tid);
@@ -193,6 +217,27 @@ impl<Sink: Write> Chrome<Sink> {
                 marks::unfinished(outcome),
                 &Value::Object(Default::default()),
             );
+        }
+    }
+
+    fn push_moment(&mut self, capture: &Capture, event: &Event) {
+        match event.kind {
+            Kind::Value if event.value.is_finite() => {
+                let chunk = &mut self.document.chunk;
+                push_sample(chunk, &mut self.texts, capture, event);
+            }
+            Kind::Value => self.processes[capture.index].values_left_out += 1,
+            _ => {
+                let place = self.processes[capture.index].lanes.first(event.lane);
+                if place.is_new {
+                    self.begin_track(capture, place);
+                }
+                let chunk = &mut self.document.chunk;
+                let process = &mut self.processes[capture.index];
+                let of_thread = (event.thread_id, event.start_ns);
+                let (slices, thread) = process.slices(capture, self.extras, of_thread);
+                slices.push_instant(chunk, &mut self.texts, event, thread, place.tid);
+            }
         }
     }
 }
@@ -214,15 +259,16 @@ impl<Sink: Write> Format for Chrome<Sink> {
             let rates = &mut self.processes[capture.index].copy_rates;
             rates.add(event.lane, start_ns, end_ns, event.copied_bytes);
         }
-        let Some(place) = self.place(capture, event.lane, start_ns, Some(end_ns)) else {
+        let of = (event.lane, event.thread_id);
+        let Some(place) = self.place(capture, of, start_ns, Some(end_ns)) else {
             return Ok(());
         };
         let process = &mut self.processes[capture.index];
         let chunk = &mut self.document.chunk;
         let times_ns = (start_ns, end_ns);
-        process
-            .slices(capture, self.extras)
-            .push(chunk, &mut self.names, event, place, times_ns);
+        let of_thread = (event.thread_id, event.end_ns());
+        let (slices, thread) = process.slices(capture, self.extras, of_thread);
+        slices.push(chunk, &mut self.texts, event, thread, place, times_ns);
         if !self.extras.no_flows {
             let to = FlowEnd {
                 start_ns,
@@ -232,21 +278,30 @@ impl<Sink: Write> Format for Chrome<Sink> {
             self.arrows
                 .push(chunk, after_name, capture, event.correlation_id, to);
         }
-        self.document.regions += 1;
+        self.document.events += 1;
+        self.document.write_out_if_full()
+    }
+
+    fn moment(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
+        self.push_moment(capture, event);
+        self.document.events += 1;
         self.document.write_out_if_full()
     }
 
     /// Writes the regions still running, the marks, the counters and the facts about the captures.
     fn finish(mut self, captures: &Captures, outcomes: &mut [Outcome]) -> io::Result<()> {
+        let mut values_left_out = 0;
         for (capture, outcome) in captures.iter().zip(outcomes.iter_mut()) {
-            self.open_regions(capture, outcome);
+            self.open_regions(capture, outcome, captures.len() > 1);
             self.processes[capture.index].lanes.note_limits(outcome);
+            let left_out = self.processes[capture.index].values_left_out;
+            values_left_out += left_out;
             if !self.extras.no_marks {
-                for mark in marks::of(captures, capture, outcome) {
+                for mark in marks::of(captures, capture, outcome, left_out) {
                     push_mark(
                         &mut self.document.chunk,
                         MarkKind::Instant,
-                        (capture.pid, CAPTURE_TID),
+                        (capture.pid, capture_tid(capture.pid)),
                         mark.at_ns,
                         &mark.name,
                         &mark.args,
@@ -254,19 +309,23 @@ impl<Sink: Write> Format for Chrome<Sink> {
                 }
             }
             let samples = self.processes[capture.index].copy_rates.samples();
-            push_counters(&mut self.document, capture.pid, samples)?;
+            push_counters(&mut self.document, capture, samples)?;
             self.document.write_out_if_full()?;
         }
         let last_ns = outcomes.iter().map(Outcome::last_shown_ns).max();
         if let Some(warning) = imprecision(last_ns.unwrap_or_default()) {
             say(&warning);
         }
-        self.form.end(&mut self.document, captures, outcomes)
+        self.form
+            .end(&mut self.document, captures, outcomes, values_left_out)
     }
 }
 
 impl<Sink: Write> FollowedFormat for Chrome<Sink> {
     fn flush(&mut self) -> io::Result<()> {
+        for process in &mut self.processes {
+            process.threads.forget();
+        }
         self.document.flush()
     }
 }
@@ -275,7 +334,9 @@ impl<Sink: Write> FollowedFormat for Chrome<Sink> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use hrx_trace_format::{Geometry, OpenRecord, Record, UNLABELLED};
+    use hrx_trace_format::name::NAME_LABEL;
+    use hrx_trace_format::record::{FLAG_ARGUMENTS, FLAG_CANCELLED, FLAG_WAITING, OPEN_SLOT_NONE};
+    use hrx_trace_format::{ArgumentValue, Geometry, Name, OpenRecord, Record};
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
@@ -285,7 +346,7 @@ mod tests {
     use crate::text::names::NAMES_BYTES_MAX;
     use crate::tracks::names::MARK_CATEGORY;
     use hrx_trace_reader::Trace;
-    use hrx_trace_tests::capture::{Capture, region, running};
+    use hrx_trace_tests::capture::{Capture, mark, region, running, value};
 
     fn convert(capture: &Capture) -> (Captures, Vec<u8>) {
         let captures = Captures::of_bytes([capture.bytes()]);
@@ -341,17 +402,18 @@ mod tests {
             }
             _ => moment(ns),
         };
-        let mut lanes = Lanes::new(PRECISION, 1);
+        let mut lanes = Lanes::new(trace.identity().process_id, PRECISION, 1);
         trace
             .events()
             .map(|event| {
                 let start_ns = event.start_ns.min(1 << 62);
                 let end_ns = event.end_ns().min(1 << 62);
                 let label = match trace.name(event.label_id) {
-                    name if name.is_empty() => UNLABELLED.to_owned(),
+                    name if name.is_empty() => "(empty)".to_owned(),
                     name => name.replace('\0', "␀"),
                 };
                 let failed = if event.failed { " [failed]" } else { "" };
+                let cancelled = if event.cancelled { " [cancelled]" } else { "" };
                 let mut args = BTreeMap::from([
                     ("lane", json!(event.lane)),
                     ("copied_bytes", exact(event.copied_bytes)),
@@ -377,14 +439,21 @@ mod tests {
                 );
                 add(several_rings, "ring", json!(event.ring));
                 add(event.saturated, "saturated", json!(true));
+                add(event.cancelled, "cancelled", json!(true));
+                add(event.hidden, "hidden", json!(true));
+                add(
+                    event.arguments_lost > 0,
+                    "arguments_lost",
+                    exact(event.arguments_lost),
+                );
                 add(cut, "start_ns", exact(event.start_ns));
                 add(cut, "duration_ns", exact(event.duration_ns));
-                let place = lanes.place(event.lane, start_ns, Some(end_ns));
+                let place = lanes.place(event.lane, event.thread_id, start_ns, Some(end_ns));
                 let place = place.expect("a track");
                 let mut region = json!({
                     "ph": "X",
                     "cat": "hrx.host-observed",
-                    "name": format!("{label} (host-observed){failed}"),
+                    "name": format!("{label} (host-observed){failed}{cancelled}"),
                     "pid": trace.identity().process_id,
                     "tid": place.tid,
                     "ts": moment(start_ns),
@@ -478,11 +547,19 @@ mod tests {
         let end = |id, tid, ts: f64| (json!(id), json!(tid), json!(ts));
         assert_eq!(
             ends("s"),
-            [end(1, 1, 1.0001), end(2, 2, 2.0001), end(3, 4, 1.5001)]
+            [
+                end(1, 1_000, 1.0001),
+                end(2, 2_000, 2.0001),
+                end(3, 4_000, 1.5001)
+            ]
         );
         assert_eq!(
             ends("f"),
-            [end(1, 2, 2.0001), end(2, 3, 2.0001), end(3, 5, 4.0001)]
+            [
+                end(1, 2_000, 2.0001),
+                end(2, 3_000, 2.0001),
+                end(3, 5_000, 4.0001)
+            ]
         );
     }
 
@@ -520,18 +597,18 @@ mod tests {
             r#"{"displayTimeUnit":"ns","measurement":"host-observed synchronized region latency; not device timestamps","baseTimeNanoseconds":1795996800123456789,"distributedInfo":{"rank":3},"traceEvents":[
 {"args":{"name":"pipeline rank=3 note=a \"b\" (host-observed)"},"name":"process_name","ph":"M","pid":4242},
 {"args":{"sort_index":0},"name":"process_sort_index","ph":"M","pid":4242},
-{"args":{"name":"capture (host-observed)"},"name":"thread_name","ph":"M","pid":4242,"tid":999999999},
-{"args":{"sort_index":0},"name":"thread_sort_index","ph":"M","pid":4242,"tid":999999999},
-{"args":{"name":"compute"},"name":"thread_name","ph":"M","pid":4242,"tid":2},
-{"args":{"sort_index":2048},"name":"thread_sort_index","ph":"M","pid":4242,"tid":2},
-{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed)","pid":4242,"tid":2,"ts":1.000,"dur":2.3446,"args":{"lane":1,"copied_bytes":"1152921504606846976","failed":false,"correlation_id":7,"thread_id":99,"sequence":2}},
-{"args":{"name":"compute (2)"},"name":"thread_name","ph":"M","pid":4242,"tid":1001000001},
-{"args":{"sort_index":2049},"name":"thread_sort_index","ph":"M","pid":4242,"tid":1001000001},
-{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed) [failed]","pid":4242,"tid":1001000001,"ts":2.000,"dur":3.9996,"cname":"terrible","args":{"lane":1,"copied_bytes":0,"failed":true,"status":5,"thread_id":99,"sequence":3}},
-{"ph":"B","cat":"hrx.host-observed","name":"gemm (host-observed) [unfinished]","pid":4242,"tid":2,"ts":6.500,"args":{"copied_bytes":0,"correlation_id":8,"lane":1,"running_ns":0,"thread_id":99,"unfinished":true}},
-{"ph":"X","dur":0.0004,"ts":6.5004,"args":{},"cat":"hrx.capture.host-observed","name":"unfinished at the last known moment (host-observed)","pid":4242,"tid":2},
-{"ph":"i","s":"t","ts":1.000,"args":{"overwritten":1},"cat":"hrx.capture.host-observed","name":"begin: 1 older event overwritten (host-observed)","pid":4242,"tid":999999999},
-{"ph":"i","s":"t","ts":6.500,"args":{"ending":"writer-died"},"cat":"hrx.capture.host-observed","name":"end: the writer died; this is the last moment known (host-observed)","pid":4242,"tid":999999999},
+{"args":{"name":"capture (host-observed) · track"},"name":"thread_name","ph":"M","pid":4242,"tid":1},
+{"args":{"sort_index":1},"name":"thread_sort_index","ph":"M","pid":4242,"tid":1},
+{"args":{"name":"compute · track"},"name":"thread_name","ph":"M","pid":4242,"tid":2000},
+{"args":{"sort_index":2000},"name":"thread_sort_index","ph":"M","pid":4242,"tid":2000},
+{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed)","pid":4242,"tid":2000,"ts":1.000,"dur":2.3446,"args":{"lane":1,"copied_bytes":"1152921504606846976","failed":false,"correlation_id":7,"thread_id":99,"sequence":2}},
+{"args":{"name":"compute (2) · track"},"name":"thread_name","ph":"M","pid":4242,"tid":2001},
+{"args":{"sort_index":2001},"name":"thread_sort_index","ph":"M","pid":4242,"tid":2001},
+{"ph":"X","cat":"hrx.host-observed","name":"gemm (host-observed) [failed]","pid":4242,"tid":2001,"ts":2.000,"dur":3.9996,"cname":"terrible","args":{"lane":1,"copied_bytes":0,"failed":true,"status":5,"thread_id":99,"sequence":3}},
+{"ph":"B","cat":"hrx.host-observed","name":"gemm (host-observed) [unfinished]","pid":4242,"tid":2000,"ts":6.500,"args":{"copied_bytes":0,"correlation_id":8,"lane":1,"running_ns":0,"thread_id":99,"unfinished":true}},
+{"ph":"X","dur":0.0004,"ts":6.5004,"args":{},"cat":"hrx.capture.host-observed","name":"unfinished at the last sign of life (host-observed)","pid":4242,"tid":2000},
+{"ph":"i","s":"t","ts":1.000,"args":{"overwritten":1},"cat":"hrx.capture.host-observed","name":"begin: 1 older event overwritten (host-observed)","pid":4242,"tid":1},
+{"ph":"i","s":"t","ts":6.500,"args":{"ending":"not-finished"},"cat":"hrx.capture.host-observed","name":"end: not finished; this is the last sign of life (host-observed)","pid":4242,"tid":1},
 {"ph":"C","ts":0.000,"args":{"B/s":115230694090503e8},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
 {"ph":"C","ts":1.024,"args":{"B/s":491650961452813e9},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
 {"ph":"C","ts":3.072,"args":{"B/s":131074914527947e9},"cat":"hrx.host-observed","name":"compute copy rate (host-observed)","pid":4242},
@@ -547,7 +624,7 @@ mod tests {
         assert_eq!(whole["clocks"]["epoch_monotonic_ns"], 77_000_000_001u64);
         assert_eq!(whole["account"]["claimed"], 3);
         assert_eq!(whole["open_regions"][0]["label"], "gemm");
-        assert_eq!(whole["ending"], "writer-died");
+        assert_eq!(whole["ending"], "not-finished");
     }
 
     #[test]
@@ -571,16 +648,16 @@ mod tests {
                 )
             })
             .collect();
-        let (second, capture) = (1_002_000_001, u64::from(CAPTURE_TID));
+        let (first, second, capture) = (3_000, 3_001, u64::from(capture_tid(4_242)));
         assert_eq!(
             begun,
             [
-                (0.12, 3),
+                (0.12, first),
                 (0.2, second),
-                (0.3, 3),
+                (0.3, first),
                 (0.4, second),
-                (0.4, 3),
-                (0.5, 3)
+                (0.4, first),
+                (0.5, first)
             ]
         );
         // Each track with an unfinished region extends to the last moment.
@@ -589,7 +666,101 @@ mod tests {
             .iter()
             .filter_map(|mark| mark["tid"].as_u64())
             .collect();
-        assert_eq!(tids, [3, second, capture, capture]);
+        assert_eq!(tids, [first, second, capture, capture]);
+    }
+
+    /// What a program may say besides when its regions ran, as a person sees it who opens the file.
+    #[test]
+    fn marks_values_and_arguments() {
+        let mut made = Capture::new(64);
+        let gpu = made.group("GPU 0");
+        let stream = (1 << 31) + 3;
+        made.name(&Name::lane(stream, "stream 3").in_group(gpu));
+        made.name(&Name::thread(99, 0, "worker-3"));
+        let nccl = made.group("nccl");
+        let reduce = made.name(&Name::of(NAME_LABEL, "all_reduce").in_group(nccl));
+        let [batch, path] = ["batch", "path"].map(|key| made.key(key));
+        made.mark_with(
+            hrx_trace_format::Mark {
+                label_id: reduce,
+                correlation_id: 7,
+                ..mark(stream, 500)
+            },
+            &[
+                (batch, ArgumentValue::U64(u64::MAX)),
+                (path, ArgumentValue::Text(b"C:\\dir\\")),
+                (path, ArgumentValue::F64(0.5)),
+            ],
+        );
+        made.value(value(reduce, 600, -0.25));
+        made.value(value(0, 700, f64::NAN));
+        made.record(Record {
+            label_id: reduce,
+            flags: FLAG_CANCELLED | FLAG_ARGUMENTS,
+            open_slot: OPEN_SLOT_NONE,
+            ..region(stream, 1_000, 50)
+        });
+        made.open_with(
+            2,
+            OpenRecord {
+                flags: FLAG_WAITING,
+                ..running(0, 2_000)
+            },
+            &[(batch, ArgumentValue::Bool(true))],
+        );
+        made.counters.hidden_now = 3;
+        let (_, document) = convert(&made);
+        let text = String::from_utf8(document).expect("UTF-8");
+        let whole = parse(text.as_bytes());
+        assert_eq!(whole["values_left_out"], 1);
+        assert_eq!(whole["metadata"]["values_left_out"], 1);
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| line.contains("hrx.host-observed") || line.contains("\"hidden:"))
+            .map(|line| line.trim_end_matches(','))
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                r#"{"ph":"i","s":"t","cat":"hrx.host-observed","name":"all_reduce (host-observed)","pid":4242,"tid":103000,"ts":0.500,"args":{"lane":2147483651,"correlation_id":7,"thread_id":99,"thread":"worker-3","sequence":4,"group":"nccl","arguments":{"batch":"18446744073709551615","path":["C:\\dir\u005c",0.5]}}}"#,
+                r#"{"ph":"C","ts":0.600,"args":{"value":-0.25},"cat":"hrx.host-observed","name":"nccl: all_reduce (host-observed)","pid":4242}"#,
+                r#"{"ph":"X","cat":"hrx.host-observed","name":"all_reduce (host-observed) [cancelled]","pid":4242,"tid":103000,"ts":1.000,"dur":0.0496,"args":{"lane":2147483651,"copied_bytes":0,"failed":false,"thread_id":99,"thread":"worker-3","sequence":7,"cancelled":true,"hidden":true,"group":"nccl","arguments_lost":1}}"#,
+                r#"{"ph":"B","cat":"hrx.host-observed","name":"native region (host-observed) [unfinished] [waiting]","pid":4242,"tid":1000,"ts":2.000,"args":{"arguments":{"batch":true},"copied_bytes":0,"lane":0,"running_ns":0,"thread":"worker-3","thread_id":99,"unfinished":true,"waiting":true}}"#,
+                r#"{"ph":"i","s":"t","ts":2.000,"args":{"hidden_now":3},"cat":"hrx.capture.host-observed","name":"hidden: 3 more regions running, not shown because the open table was full (host-observed)","pid":4242,"tid":1}"#,
+            ]
+        );
+        assert!(text.contains(r#"{"name":"GPU 0: stream 3 · track"}"#));
+    }
+
+    /// The bug: of three processes merged, one had died early with regions open, and they lasted until the end of the whole.
+    #[test]
+    fn with_several_captures_what_was_running_ends_with_its_own() {
+        let mut early = Capture::new(8);
+        early.record(region(1, 100, 400));
+        early.open(0, running(1, 50)).open(1, running(1, 200));
+        early.open(2, running(1, 500));
+        let mut late = Capture::new(8);
+        late.record(region(0, 9_000, 1_000));
+        let captures = Captures::of_bytes([early.bytes(), late.bytes()]);
+        let mut document = Vec::new();
+        let chrome = Chrome::new(&captures, Extras::default(), &mut document);
+        write_everything(&captures, chrome);
+        let document = parse(&document);
+        let ends: Vec<_> = of_phase(&document, "E")
+            .iter()
+            .map(|event| {
+                (
+                    event["tid"].clone(),
+                    event["ts"].clone(),
+                    event["pid"].clone(),
+                )
+            })
+            .collect();
+        let end = |tid| (json!(tid), json!(0.5004), json!(4242));
+        assert_eq!(ends.len(), of_phase(&document, "B").len());
+        // The newest ends first.
+        assert_eq!(ends, [end(2_000), end(2_001), end(2_000)]);
+        assert!(marks_of(&document).iter().all(|mark| mark["ph"] == "i"));
     }
 
     #[test]
@@ -609,7 +780,7 @@ mod tests {
             [
                 "begin: nothing older was overwritten (host-observed)",
                 "losses: 1 torn; 1,234 rejected, begun before the capture (host-observed)",
-                "end: the writer died; this is the last moment known (host-observed)"
+                "end: not finished; this is the last sign of life (host-observed)"
             ]
         );
     }
@@ -670,7 +841,7 @@ mod tests {
     /// Labels whose escaped names exceed the cache are escaped again, with the same result.
     #[test]
     fn more_names_than_are_kept() {
-        let mut capture = Capture::with(Geometry::new(600).label_bytes(4 << 20));
+        let mut capture = Capture::with(Geometry::new(600).name_bytes(4 << 20));
         // 16 KiB each, six times that when escaped.
         let labels: Vec<u32> = (0..200)
             .map(|i| capture.label(&format!("{i}{}", "\u{1}".repeat(16_000))))
@@ -686,7 +857,7 @@ mod tests {
         let mut chrome = Chrome::new(&captures, Extras::default(), &mut document);
         for event in captures[0].trace.events() {
             chrome.event(&captures[0], &event).expect("memory");
-            assert!(chrome.names.kept_bytes() <= NAMES_BYTES_MAX);
+            assert!(chrome.texts.names.kept_bytes() <= NAMES_BYTES_MAX);
         }
         let report = captures[0].trace.report();
         chrome

@@ -23,8 +23,8 @@ function latencyChart(lane, label, fill) {
     svg.append(element('text', { x: at + (right ? -3 : 3), y: name === 'p50' ? 20 : 8, 'text-anchor': right ? 'end' : 'start' }, name));
   }
   svg.append(caption(LEFT, shortTime(2 ** first)), caption(WIDTH - LEFT, shortTime(2 ** last), 'end'));
-  svg.setAttribute('aria-label', `Latency of ${printable(label.label)}: p50 ${shortTime(label.p50_ns)}, p99 ${shortTime(label.p99_ns)}, max ${shortTime(label.max_ns)}`);
-  return figure(printable(label.label), `${lane.name}: ${plural(label.count, 'region')}, p50 ${shortTime(label.p50_ns)}, p99 ${shortTime(label.p99_ns)}, max ${shortTime(label.max_ns)}`, svg);
+  svg.setAttribute('aria-label', `Latency of ${printable(named(label))}: p50 ${shortTime(label.p50_ns)}, p99 ${shortTime(label.p99_ns)}, max ${shortTime(label.max_ns)}`);
+  return figure(printable(named(label)), `${printable(lane.name)}: ${plural(label.count, 'region')}, p50 ${shortTime(label.p50_ns)}, p99 ${shortTime(label.p99_ns)}, max ${shortTime(label.max_ns)}`, svg);
 }
 
 function drawCharts(timeline, regions, captures) {
@@ -32,8 +32,8 @@ function drawCharts(timeline, regions, captures) {
   const labels = captures.flatMap((capture) => capture.lanes.flatMap((lane) => lane.labels.filter((label) => label.histogram?.length).map((label) => [lane, label])));
   labels.sort(([, one], [, other]) => Number(other.total_ns) - Number(one.total_ns));
   if (!labels.length) return;
-  const colour = new Map(regions.layout.labels.map((label, index) => [label, timeline.fills[index]]));
-  const draw = ([lane, label]) => latencyChart(lane, label, colour.get(label.label) ?? 'gray');
+  const colour = new Map(regions.layout.names.map((label, index) => [label, timeline.fills[index]]));
+  const draw = ([lane, label]) => latencyChart(lane, label, colour.get(named(label)) ?? 'gray');
   const grid = element('div', { class: 'charts' }, ...labels.slice(0, SHOWN).map(draw));
   place.append(element('h2', {}, 'Latency of each label'), element('p', { class: 'quiet' }, 'How many regions took how long, on a logarithmic axis. Host-observed.'), grid);
   if (labels.length > SHOWN) {

@@ -1,4 +1,4 @@
-//! Columns of the packed timeline: one LEB128 varint for each region.
+//! Columns of the packed timeline: a LEB128 varint for each event, or bytes.
 
 use std::io::{self, BufWriter, Seek, Write};
 
@@ -22,8 +22,12 @@ impl Column {
 
     pub fn push(&mut self, value: u64) -> io::Result<()> {
         let (varint, bytes) = varint(value);
-        self.bytes += bytes;
-        self.file.write_all(&varint[..bytes])
+        self.push_bytes(&varint[..bytes])
+    }
+
+    pub fn push_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.bytes += bytes.len();
+        self.file.write_all(bytes)
     }
 
     /// Copies the whole column.

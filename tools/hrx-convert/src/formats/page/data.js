@@ -1,7 +1,9 @@
-// The regions, unpacked into typed arrays that hold one number of each region (pack.rs describes how they are packed), and facts about the captures.
+// The regions, unpacked into typed arrays that hold one number of each (pack.rs describes how they are packed), and facts about the captures.
 
 const LOW_NS = 2 ** 50;
-const FAILED = 1, SATURATED = 2, UNFINISHED = 4;
+/** Rows of a lane. In the last one, regions may overlap. */
+const ROWS_MAX = 64;
+const FAILED = 1, SATURATED = 2, UNFINISHED = 4, CANCELLED = 8, HIDDEN = 16, WAITING = 32;
 
 /** The bytes of the packed island. */
 async function unpack() {
@@ -53,19 +55,50 @@ function largeVarint(bytes, at) {
 /** The exact value in a column. */
 const exactly = (values, i) => values.large?.get(i) ?? values[i];
 
+/** The columns of a section, whose first byte is at `at`, by their names. */
+function readColumns({ count, columns }, bytes, at, kinds) {
+  const read = {};
+  for (const [name, size] of columns) {
+    const part = bytes.subarray(at, at + size);
+    if (name === 'texts') read[name] = part;
+    else if (name === 'number') read[name] = new Float64Array(part.slice().buffer);
+    else read[name] = column(part, 0, new (kinds[name] ?? Uint32Array)(count));
+    at += size;
+  }
+  return read;
+}
+
+/** The bytes that a section takes. */
+const sectionBytes = (section) => (section?.columns ?? []).reduce((sum, [, size]) => sum + size, 0);
+
+/** A label as it is shown. */
+const labelText = (label, group) => `${group === undefined ? '' : `${group}: `}${label === '' ? '(empty)' : label}`;
+
+/** A thread as it is shown: "worker-3 (6105)". */
+function threadText({ threads, thread_names: names }, place) {
+  const name = names?.[place];
+  return name === undefined ? String(threads[place]) : `${printable(name)} (${threads[place]})`;
+}
+
+/** Gives the layout what it does not say: the labels as they are shown, and the page's base, from which all times count. */
+function complete(layout) {
+  layout.names = layout.labels.map((label, place) => labelText(label, layout.label_groups?.[place]));
+  layout.regions_base_ns = layout.base_ns;
+  const bases = [layout, layout.marks, layout.values].filter((section) => section?.count).map((section) => BigInt(section.base_ns));
+  layout.base_ns = String(bases.reduce((one, other) => one < other ? one : other, bases[0] ?? 0n));
+  return layout;
+}
+
 /** The regions. Times count from `base`. */
 class Regions {
   constructor(layout, bytes) {
     const { count } = layout;
-    const kinds = {
+    const columns = readColumns(layout, bytes, 0, {
       start: Float64Array, duration: Float64Array, group: Uint32Array, row: Uint8Array, bytes: Float64Array, correlation: Float64Array,
       thread: Uint32Array, flags: Uint8Array, status: Uint32Array, ring: Uint16Array, sequence: Float64Array, lane: Uint32Array,
-    };
-    let at = 0;
-    for (const [name, size] of layout.columns) {
-      this[name] = column(bytes, at, new kinds[name](count));
-      at += size;
-    }
+    });
+    Object.assign(this, columns);
+    this.texts = new ArgumentTexts(columns.arguments, columns.texts);
     this.count = count;
     this.layout = layout;
     this.base = Number(layout.base_ns);
@@ -73,7 +106,7 @@ class Regions {
     this.lastEnd = 0;
     // In two parts: added up in one, moments beyond 104 days would drift away by a rounding for each region.
     this.low = null;
-    for (let i = 0, high = 0, low = 0; i < count; i++) {
+    for (let i = 0, high = 0, low = Number(BigInt(layout.regions_base_ns) - BigInt(layout.base_ns)); i < count; i++) {
       const large = this.start.large.get(i);
       if (large) high += Number(large - large % BigInt(LOW_NS));
       low += large ? Number(large % BigInt(LOW_NS)) : this.start[i];
@@ -161,7 +194,7 @@ class Regions {
   /** Of one of the other lanes, which share their rows, the region itself says which. */
   laneNumber(i) { return this.laneOf(i).lane ?? this.lane[i]; }
 
-  labelOf(i) { return this.layout.labels[this.layout.groups[this.group[i]][1]]; }
+  labelOf(i) { return this.layout.names[this.layout.groups[this.group[i]][1]]; }
 }
 
 /** Whether nothing was overwritten. `complete_since_ns` does not tell, since it may be the very first moment either way. */

@@ -14,15 +14,17 @@ function fitCanvas(canvas, width, height, ratio) {
 }
 
 class TimelineDrawing extends TimelineView {
-  constructor(regions, captures, labels) {
+  constructor(regions, marks, captures, labels) {
     super(regions, captures);
-    this.labels = regions.layout.labels.map(printable);
+    this.marks = marks;
+    this.labels = regions.layout.names.map(printable);
     this.differs = this.labels.map((label) => labels.differs.get(label));
     this.fitted = new Map();
     this.complete = captures.map((capture) => Number(capture.complete_since_ns) - regions.base);
     // What is highlighted: a range of time, a region, the regions of its correlation, and the matches of a search.
     this.range = null;
     this.selected = -1;
+    this.selectedMark = -1;
     this.related = [];
     this.matched = null;
     this.colours();
@@ -31,9 +33,9 @@ class TimelineDrawing extends TimelineView {
   colours() {
     const style = getComputedStyle(document.documentElement);
     const value = (name) => style.getPropertyValue(`--${name}`).trim();
-    this.colour = Object.fromEntries(['back', 'raised', 'text', 'quiet', 'line', 'accent', 'bad', 'mark', 'light', 'ink'].map((name) => [name, value(name)]));
+    this.colour = Object.fromEntries(['back', 'raised', 'text', 'quiet', 'line', 'accent', 'bad', 'mark', 'tick', 'light', 'ink'].map((name) => [name, value(name)]));
     this.dim = Number(value('dim'));
-    this.fills = this.regions.layout.labels.map((label) => {
+    this.fills = this.regions.layout.names.map((label) => {
       let hash = 7;
       for (let i = 0; i < label.length; i++) hash = (Math.imul(hash, 31) + label.charCodeAt(i)) >>> 0;
       // Steps of the golden angle. Red is left to failures.
@@ -69,6 +71,10 @@ class TimelineDrawing extends TimelineView {
       const y = this.rowTop[row] + this.shift;
       if (y > AXIS - ROW && y < height) this.drawRow(row, low, y);
     }
+    regions.layout.lanes.forEach((lane, index) => {
+      const y = this.rowTop[regions.firstRow[index]] + this.shift;
+      if (y > AXIS - ROW && y < height) this.drawMarks(index, y);
+    });
     this.drawRelated();
     this.drawRange(height);
     this.drawEnds(height);
@@ -119,8 +125,12 @@ class TimelineDrawing extends TimelineView {
       context.fillStyle = colour.bad;
       context.fillRect(from, y + BAR - 4, room, 4);
     }
+    if (flags & CANCELLED) {
+      context.fillStyle = colour.quiet;
+      context.fillRect(from, y + BAR - 4, room, 4);
+    }
     if (flags & UNFINISHED) {
-      context.strokeStyle = colour.bad;
+      context.strokeStyle = flags & WAITING ? colour.mark : colour.bad;
       context.setLineDash([4, 3]);
       context.lineWidth = 2;
       context.strokeRect(from + 1, y + 1, Math.max(1, room - 2), BAR - 2);
@@ -130,9 +140,43 @@ class TimelineDrawing extends TimelineView {
     if (room > 34) {
       context.fillStyle = colour.ink;
       const label = this.labelIndex(i), sign = flags & FAILED ? '✗ ' : '';
-      const name = sign + this.labels[label] + (flags & UNFINISHED ? ' (unfinished)' : '');
+      const name = sign + this.labels[label] + (flags & WAITING ? ' (waiting)' : flags & UNFINISHED ? ' (unfinished)' : flags & CANCELLED ? ' (cancelled)' : '');
       context.fillText(this.fitting(name, room - 8, sign.length + this.differs[label]), from + 4, y + BAR / 2 + 0.5);
     }
+  }
+
+  /** The marks of a lane, on its first row: a tick each, or one for all that share a pixel. Where no region runs, with their labels. */
+  drawMarks(lane, y) {
+    const { marks, regions, context, view, colour, matched } = this, list = marks.lanes[lane], row = regions.firstRow[lane];
+    const bare = regions.from[row] === regions.from[row + 1];
+    context.font = '11px system-ui, sans-serif';
+    context.textBaseline = 'middle';
+    for (let place = marks.from(lane, view.from); place < list.length && marks.start[list[place]] < view.to;) {
+      const x = Math.floor(this.xAt(marks.start[list[place]])), next = Math.max(place + 1, marks.from(lane, this.timeAt(x + 1)));
+      let found = !matched, chosen = false;
+      for (let at = place; at < next && at < place + 1000; at++) {
+        found ||= matched?.marks[list[at]] === 1;
+        chosen ||= list[at] === this.selectedMark;
+      }
+      context.globalAlpha = found ? 1 : this.dim;
+      context.fillStyle = chosen ? colour.accent : colour.tick;
+      context.fillRect(x, y - 1, chosen ? 3 : 2, BAR + 2);
+      context.beginPath();
+      context.moveTo(x - 4, y - 2);
+      context.lineTo(x + 6, y - 2);
+      context.lineTo(x + 1, y + 5);
+      context.fill();
+      if (bare) {
+        const end = next < list.length ? Math.min(this.xAt(marks.start[list[next]]), this.width) : this.width;
+        if (end - x > 34) {
+          const label = regions.layout.groups[marks.group[list[place]]][1];
+          context.fillStyle = colour.text;
+          context.fillText(this.fitting(this.labels[label], end - x - 14, this.differs[label]), x + 9, y + BAR / 2 + 0.5);
+        }
+      }
+      place = next;
+    }
+    context.globalAlpha = 1;
   }
 
   /** The text, cut in the middle if there is not enough room. Widths are estimated first and kept afterwards, because measuring is slow. */
@@ -213,11 +257,11 @@ class TimelineDrawing extends TimelineView {
 
   /** A line where each capture ends. */
   drawEnds() {
-    const words = { 'writer-died': 'writer died', finished: 'finished', live: 'read here' };
+    const words = { live: 'read here', finished: 'finished', 'left-by-exit': 'left by exit' };
     for (const { capture, top, bottom } of this.extents) {
       const { ending } = this.captures[capture];
-      const colour = ending === 'writer-died' ? this.colour.bad : this.colour.quiet;
-      this.upright(this.xAt(this.last[capture]), top + this.shift, bottom + this.shift, colour, words[ending], true);
+      const colour = ['live', 'finished', 'left-by-exit'].includes(ending) ? this.colour.quiet : this.colour.bad;
+      this.upright(this.xAt(this.last[capture]), top + this.shift, bottom + this.shift, colour, words[ending] ?? 'last sign of life', true);
     }
   }
 
@@ -294,10 +338,10 @@ class TimelineDrawing extends TimelineView {
       context.fillStyle = colour.line;
       context.fillRect(0, y + lane.rows * ROW - 1, this.width, 1);
       context.fillStyle = colour.text;
-      context.fillText(this.fitting(lane.name, this.gutter - 12), 6, y + BAR / 2);
+      context.fillText(this.fitting(printable(lane.name), this.gutter - 12), 6, y + BAR / 2);
       if (lane.rows > 1) {
         context.fillStyle = colour.quiet;
-        context.fillText(this.fitting(`${lane.rows} at once`, this.gutter - 20), 12, y + BAR / 2 + ROW);
+        context.fillText(this.fitting(lane.rows < ROWS_MAX ? `${lane.rows} at once` : `${lane.rows} or more at once`, this.gutter - 20), 12, y + BAR / 2 + ROW);
       }
     });
     context.restore();

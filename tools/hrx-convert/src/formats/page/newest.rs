@@ -1,4 +1,4 @@
-//! The regions of the timeline: the ones of all captures that ended last, whatever order they come in.
+//! The regions of the timeline: the ones of all captures that ended last, whatever order they come in. The same for its marks and its values.
 //!
 //! They are in an unnamed temporary file, because together they would take a hundred MiB of memory. Whenever it holds twice as many as wanted,
 //! the older ones are dropped, and from then on every region that ended before the ones kept.
@@ -7,7 +7,7 @@ use std::io;
 use std::mem;
 
 use crate::figures::spill::{Runs, Spillable};
-use crate::formats::page::region::{REGION_BYTES, TimelineRegion};
+use crate::formats::page::event::{EVENT_BYTES, TimelineEvent};
 use crate::output::scratch::ScratchFile;
 
 /// Regions that are in memory at a time.
@@ -17,7 +17,7 @@ const BLOCK_REGIONS: usize = 1 << 15;
 #[derive(Debug)]
 pub struct Newest {
     wanted: usize,
-    held: Vec<TimelineRegion>,
+    held: Vec<TimelineEvent>,
     file: Option<ScratchFile>,
     /// Regions in the file.
     filed: usize,
@@ -36,9 +36,15 @@ impl Newest {
         }
     }
 
+    /// Whether what ended at that moment may be among the newest.
     #[inline]
-    pub fn push(&mut self, region: TimelineRegion) -> io::Result<()> {
-        if region.event.end_ns() < self.from_ns {
+    pub fn admits(&self, end_ns: u64) -> bool {
+        end_ns >= self.from_ns
+    }
+
+    #[inline]
+    pub fn push(&mut self, region: TimelineEvent) -> io::Result<()> {
+        if !self.admits(region.event.end_ns()) {
             return Ok(());
         }
         self.held.push(region);
@@ -64,12 +70,12 @@ impl Newest {
         Ok(self.filed)
     }
 
-    /// All regions in the order of [`TimelineRegion::key`]. `each` sees them unsorted.
-    pub fn sorted(&self, mut each: impl FnMut(&TimelineRegion)) -> io::Result<Runs> {
+    /// All regions in the order of [`TimelineEvent::key`]. `each` sees them unsorted.
+    pub fn sorted(&self, mut each: impl FnMut(&TimelineEvent)) -> io::Result<Runs> {
         let mut runs = Runs::new()?;
         self.blocks(|block| {
             block.iter().for_each(&mut each);
-            block.sort_by_key(TimelineRegion::key);
+            block.sort_by_key(TimelineEvent::key);
             runs.add(block)
         })?;
         Ok(runs)
@@ -135,19 +141,19 @@ impl Newest {
     /// The content of the file, block by block.
     fn blocks(
         &self,
-        mut each: impl FnMut(&mut Vec<TimelineRegion>) -> io::Result<()>,
+        mut each: impl FnMut(&mut Vec<TimelineEvent>) -> io::Result<()>,
     ) -> io::Result<()> {
         let Some(file) = &self.file else {
             return Ok(());
         };
         let mut block = Vec::with_capacity(BLOCK_REGIONS);
-        let mut bytes = vec![0; BLOCK_REGIONS * REGION_BYTES];
+        let mut bytes = vec![0; BLOCK_REGIONS * EVENT_BYTES];
         for at in (0..self.filed).step_by(BLOCK_REGIONS) {
-            let bytes = &mut bytes[..BLOCK_REGIONS.min(self.filed - at) * REGION_BYTES];
-            file.read_exact_at(bytes, (at * REGION_BYTES) as u64)?;
+            let bytes = &mut bytes[..BLOCK_REGIONS.min(self.filed - at) * EVENT_BYTES];
+            file.read_exact_at(bytes, (at * EVENT_BYTES) as u64)?;
             let (rows, _) = bytes.as_chunks();
             block.clear();
-            block.extend(rows.iter().map(TimelineRegion::from_bytes));
+            block.extend(rows.iter().map(TimelineEvent::from_bytes));
             each(&mut block)?;
         }
         Ok(())
@@ -155,45 +161,24 @@ impl Newest {
 }
 
 /// Writes regions into the file. `at` counts regions.
-fn put(file: &ScratchFile, at: usize, regions: &[TimelineRegion]) -> io::Result<()> {
-    let mut bytes = Vec::with_capacity(regions.len() * REGION_BYTES);
+fn put(file: &ScratchFile, at: usize, regions: &[TimelineEvent]) -> io::Result<()> {
+    let mut bytes = Vec::with_capacity(regions.len() * EVENT_BYTES);
     for region in regions {
         bytes.extend_from_slice(&region.to_bytes());
     }
-    file.write_all_at(&bytes, (at * REGION_BYTES) as u64)
+    file.write_all_at(&bytes, (at * EVENT_BYTES) as u64)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hrx_trace_reader::Event;
+    use crate::formats::page::event::tests::event;
     use proptest::prelude::*;
 
-    fn region(capture: u32, start_ns: u64, duration_ns: u64) -> TimelineRegion {
-        let mut event = Event::default();
-        event.ring = 7;
-        event.sequence = start_ns ^ u64::MAX;
-        event.start_ns = start_ns;
-        event.duration_ns = duration_ns;
-        event.copied_bytes = 1 << 50;
-        event.correlation_id = 3 << 40;
-        event.lane = u32::MAX;
-        event.label_id = 5;
-        event.thread_id = 6;
-        event.status = 1 << 31;
-        event.failed = start_ns % 2 == 1;
-        event.saturated = start_ns % 3 == 1;
-        TimelineRegion {
-            capture,
-            event,
-            unfinished: start_ns % 5 == 1,
-        }
-    }
-
-    fn all(newest: &Newest) -> Vec<TimelineRegion> {
+    fn all(newest: &Newest) -> Vec<TimelineEvent> {
         let mut all = Vec::new();
         let runs = newest.sorted(|_| ()).unwrap();
-        runs.merge(|region: TimelineRegion| {
+        runs.merge(|region: TimelineEvent| {
             all.push(region);
             Ok(())
         })
@@ -207,10 +192,10 @@ mod tests {
             times in prop::collection::vec((0u64..50, 0u64..20), 0..60), wanted in 0usize..40, often in 1usize..60,
         ) {
             let mut newest = Newest::new(wanted);
-            let mut expected: Vec<TimelineRegion> = Vec::new();
+            let mut expected: Vec<TimelineEvent> = Vec::new();
             for (i, (start_ns, duration_ns)) in (0..).zip(&times) {
-                newest.push(region(i, *start_ns, *duration_ns)).unwrap();
-                expected.push(region(i, *start_ns, *duration_ns));
+                newest.push(event(i, *start_ns, *duration_ns)).unwrap();
+                expected.push(event(i, *start_ns, *duration_ns));
                 if (i as usize).is_multiple_of(often) {
                     newest.make_room().unwrap();
                 }
@@ -220,7 +205,7 @@ mod tests {
             expected.sort_by_key(|region| region.event.end_ns());
             expected.drain(..times.len().saturating_sub(wanted));
             expected.sort_by_key(|region| region.capture);
-            expected.sort_by_key(TimelineRegion::key);
+            expected.sort_by_key(TimelineEvent::key);
             prop_assert_eq!(all(&newest), expected);
         }
     }

@@ -1,33 +1,51 @@
 // Builds the page: the head at once, the timeline as soon as its regions are unpacked, then tables and charts.
 
 const FIELDS = {
-  lane: (regions, i) => `${regions.laneOf(i).name} (${regions.laneNumber(i)})`,
-  duration: (regions, i) => regions.duration[i] < 1000 ? exactTime(regions.duration[i]) : `${shortTime(regions.duration[i])} = ${exactTime(exactly(regions.duration, i))}`,
+  lane: (regions, i) => `${printable(regions.laneOf(i).name)} (${regions.laneNumber(i)})`,
+  duration: (regions, i) => (regions.flags[i] & UNFINISHED ? 'at least ' : '') + (regions.duration[i] < 1000 ? exactTime(regions.duration[i]) : `${shortTime(regions.duration[i])} = ${exactTime(exactly(regions.duration, i))}`),
   began: (regions, i) => exactTime(regions.beganAt(i)),
   ended: (regions, i) => regions.flags[i] & UNFINISHED ? 'never' : exactTime(regions.beganAt(i) + BigInt(exactly(regions.duration, i))),
   'copied bytes': (regions, i) => grouped(exactly(regions.bytes, i)),
   bandwidth: (regions, i) => regions.bytes[i] && regions.duration[i] ? `${bandwidth(regions.bytes[i] / regions.duration[i])} GB/s` : '-',
   correlation: (regions, i) => regions.correlation[i] ? String(exactly(regions.correlation, i)) : 'none',
-  thread: (regions, i) => String(regions.layout.threads[regions.thread[i]]),
-  failed: (regions, i) => regions.flags[i] & FAILED ? `yes, status ${regions.status[i]}` : regions.flags[i] & UNFINISHED ? 'unfinished' : `no, status ${regions.status[i]}`,
+  thread: (regions, i) => threadText(regions.layout, regions.thread[i]),
+  failed: (regions, i) => stateText(regions.flags[i], regions.status[i]),
   'ring, sequence': (regions, i) => regions.flags[i] & UNFINISHED ? 'none yet' : `${regions.ring[i]}, ${grouped(exactly(regions.sequence, i))}`,
   saturated: (regions, i) => regions.flags[i] & SATURATED ? 'yes: a value did not fit its field' : 'no',
 };
 
-function showDetails(regions, i, related) {
+/** Whether a region failed, in words. */
+function stateText(flags, status) {
+  const said = status ? `, status ${status}` : '', hidden = flags & HIDDEN ? '; not shown while it ran' : '';
+  if (flags & UNFINISHED) return `unfinished${flags & WAITING ? ', waiting' : ''}${said}`;
+  return (flags & FAILED ? `yes${said}` : flags & CANCELLED ? `no: cancelled${said}` : `no, status ${status}`) + hidden;
+}
+
+/** Shows the facts of what is selected: their names and texts, and its arguments. */
+function showFacts(label, fields, given) {
   const details = byId('details');
-  details.replaceChildren();
-  if (i < 0) return;
-  const fields = Object.entries(FIELDS).map(([name, text]) => [name, text(regions, i)]), label = printable(regions.labelOf(i));
   const button = element('button', { type: 'button', id: 'copy-facts' }, 'Copy');
-  button.addEventListener('click', () => copy([['label', label], ...fields].map(([name, text]) => `${name}: ${text}`).join('\n'), button));
-  details.append(
-    element('div', { class: 'bar' }, element('div', { class: 'name' }, label), button),
-    element('dl', {}, ...fields.map(([name, text]) => element('div', {}, element('dt', {}, name), element('dd', {}, text)))));
+  const said = given.map(({ name, value, isText, note }) => note ? ['', note] : [name, isText ? `"${value}"` : value]);
+  const lines = [['label', label], ...fields, ...said.map(([name, text]) => [name ? `argument ${name}` : 'arguments', text])];
+  button.addEventListener('click', () => copy(lines.map(([name, text]) => `${name}: ${text}`).join('\n'), button));
+  const list = (pairs, kind) => element('dl', kind, ...pairs.map(([name, text]) => element('div', {}, element('dt', {}, name), element('dd', {}, text))));
+  details.append(element('div', { class: 'bar' }, element('div', { class: 'name' }, label), button), list(fields, {}));
+  if (said.length) details.append(element('h3', {}, 'Arguments'), list(said, { class: 'arguments' }));
+}
+
+function showDetails(regions, i, related) {
+  byId('details').replaceChildren();
+  if (i < 0) return;
+  showFacts(printable(regions.labelOf(i)), Object.entries(FIELDS).map(([name, text]) => [name, text(regions, i)]), regions.texts.of(i));
   if (related.length > 1) {
     const first = Math.min(...related.map((other) => regions.start[other])), last = Math.max(...related.map((other) => regions.end[other]));
-    details.append(element('p', {}, `${plural(related.length, 'region')} of this correlation, ${shortTime(last - first)} from the first beginning to the last end`));
+    byId('details').append(element('p', {}, `${plural(related.length, 'region')} of this correlation, ${shortTime(last - first)} from the first beginning to the last end`));
   }
+}
+
+function showMark(marks, mark) {
+  byId('details').replaceChildren();
+  showFacts(printable(marks.labelOf(mark)), marks.facts(mark), marks.texts.of(mark));
 }
 
 /** The index of a table's region on the timeline, or -1. */
@@ -45,17 +63,23 @@ function find(regions, capture, wanted) {
   return -1;
 }
 
-/** Draws the bandwidths under the timeline. */
-function showRates(timeline, rates) {
-  const canvas = byId('rates');
-  byId('bandwidth').hidden = !rates.height;
-  if (!rates.height) return;
+/** Draws bands under the timeline: the bandwidths, or the values. */
+function showBands(timeline, bands, figure, canvas, caption) {
+  byId(figure).hidden = !bands.height;
+  if (!bands.height) return;
   // With its border.
-  canvas.style.width = `${timeline.width + 2}px`;
-  canvas.style.height = `${rates.height + 2}px`;
-  fitCanvas(canvas, timeline.width, rates.height, devicePixelRatio || 1);
-  rates.draw(canvas.getContext('2d'), timeline);
-  byId('rates-text').textContent = rates.text(timeline);
+  byId(canvas).style.width = `${timeline.width + 2}px`;
+  byId(canvas).style.height = `${bands.height + 2}px`;
+  fitCanvas(byId(canvas), timeline.width, bands.height, devicePixelRatio || 1);
+  bands.draw(byId(canvas).getContext('2d'), timeline);
+  byId(caption).textContent = bands.text(timeline);
+}
+
+/** What the timeline leaves out, in words. */
+function leftOutText({ left_out: regions, marks_left_out: marks, values_left_out: samples, arguments_left_out: texts }) {
+  const older = [[regions, 'region'], [marks, 'mark'], [samples, 'sample']].filter(([count]) => Number(count ?? 0)).map(([count, what]) => plural(count, what));
+  const said = older.length ? `The timeline has the newest; ${older.join(', ')} that are older are only in the tables.` : '';
+  return said + (Number(texts ?? 0) ? ` Of ${plural(texts, 'older event')} it has no arguments.` : '');
 }
 
 async function main() {
@@ -63,20 +87,32 @@ async function main() {
   document.title = `${captures.map((capture) => capture.file).join(', ')} (host-observed)`;
   byId('head').append(...captures.flatMap(endingHead));
 
-  const regions = new Regions(layout, await unpack());
-  const labels = new Labels([...layout.labels, ...captures.flatMap((capture) => capture.lanes.flatMap((lane) => lane.labels.map((label) => label.label)))]);
+  const bytes = await unpack(), regions = new Regions(complete(layout), bytes);
+  const marks = new Marks(layout, bytes, sectionBytes(layout)), values = new Values(layout, bytes, sectionBytes(layout) + sectionBytes(layout.marks), captures);
+  const tabled = captures.flatMap((capture) => [...capture.lanes.flatMap((lane) => lane.labels), ...capture.values, ...capture.marks, ...capture.open_regions].map(named));
+  const labels = new Labels([...layout.names, ...tabled]);
   const search = byId('search'), rates = new Rates(regions);
-  const timeline = new Timeline(regions, captures, labels, {
+  const timeline = new Timeline(regions, marks, captures, labels, {
     select: (i, related) => showDetails(regions, i, related),
+    mark: (mark) => showMark(marks, mark),
     range: () => showRange(timeline, labels),
     draw: () => {
-      showRates(timeline, rates);
+      showBands(timeline, rates, 'bandwidth', 'rates', 'rates-text');
+      showBands(timeline, values, 'values', 'levels', 'levels-text');
       noteLink();
     },
   });
   const noteLink = linkNoter(timeline, search);
   timeline.draw();
-  if (Number(layout.left_out)) byId('left-out').textContent = `The timeline has the newest regions; ${grouped(layout.left_out)} older ones are only in the tables.`;
+  byId('left-out').textContent = leftOutText(layout);
+  const more = byId('more-values');
+  more.hidden = values.bands.length <= VALUES_SHOWN;
+  more.textContent = values.bands.length > VALUES_MOST ? `Show ${VALUES_MOST} of ${grouped(values.bands.length)} values` : `Show all ${values.bands.length} values`;
+  more.addEventListener('click', () => {
+    values.shownMost = VALUES_MOST;
+    more.hidden = true;
+    timeline.draw();
+  });
   // Tells tests when the first picture is there.
   requestAnimationFrame(() => setTimeout(() => (document.documentElement.dataset.painted = String(Math.round(performance.now())))));
 
@@ -89,8 +125,10 @@ async function main() {
     if (event.key === 'Enter') timeline.toMatch(event.shiftKey ? -1 : 1);
     if (event.key === 'Escape') byId('canvas').focus();
   });
-  byId('rates').addEventListener('pointermove', (event) => timeline.tell([rates.at(event.offsetX, event.offsetY, timeline)], event));
-  byId('rates').addEventListener('pointerleave', () => timeline.tell());
+  for (const [id, bands] of [['rates', rates], ['levels', values]]) {
+    byId(id).addEventListener('pointermove', (event) => timeline.tell([bands.at(event.offsetX, event.offsetY, timeline)], event));
+    byId(id).addEventListener('pointerleave', () => timeline.tell());
+  }
   const clicks = {
     next: () => timeline.toMatch(1), previous: () => timeline.toMatch(-1), 'zoom-in': () => timeline.zoom(1 / 2), 'zoom-out': () => timeline.zoom(2), fit: () => timeline.showAll(), end: () => timeline.showEnd(),
     statistics: () => timeline.setRange(timeline.inView()),
@@ -112,7 +150,7 @@ async function main() {
   addEventListener('beforeprint', () => {
     document.documentElement.classList.add('paper');
     timeline.colours();
-    drawPaper(timeline, rates);
+    drawPaper(timeline, [rates, values]);
   });
   addEventListener('afterprint', () => {
     document.documentElement.classList.remove('paper');

@@ -2,7 +2,7 @@
 
 const PAPER_WIDTH = 720, PAPER_HEIGHT = 880, PAPER_PARTS = 40, PAPER_RATIO = 2;
 
-function drawPaper(timeline, rates) {
+function drawPaper(timeline, underneath) {
   const { view, height } = timeline, room = PAPER_HEIGHT - AXIS, place = byId('paper');
   timeline.view = { ...timeline.whole };
   const canvas = (height) => {
@@ -16,11 +16,11 @@ function drawPaper(timeline, rates) {
     timeline.drawOn(canvas(shown), PAPER_WIDTH, shown, PAPER_RATIO, part * room);
   }
   if (parts * room < height) place.append(element('p', {}, 'The lanes below are left out on paper.'));
-  if (rates.height) {
-    const context = canvas(rates.height).getContext('2d');
+  for (const bands of underneath.filter(({ height }) => height)) {
+    const context = canvas(bands.height).getContext('2d');
     context.setTransform(PAPER_RATIO, 0, 0, PAPER_RATIO, 0, 0);
-    rates.draw(context, timeline);
-    place.append(element('p', { class: 'quiet' }, rates.text(timeline)));
+    bands.draw(context, timeline);
+    place.append(element('p', { class: 'quiet' }, bands.text(timeline)));
   }
   timeline.view = view;
 }

@@ -49,9 +49,9 @@ function rangeTable(regions, captures, labels, { byGroup, byLane }, span) {
   const rows = [];
   lanes.forEach((lane, index) => {
     if (!byLane[index]) return;
-    rows.push(() => row('lane', captures.length > 1 ? `${lane.name}, ${captureName(captures[lane.capture])}` : lane.name, byLane[index]));
+    rows.push(() => row('lane', captures.length > 1 ? `${printable(lane.name)}, ${captureName(captures[lane.capture])}` : printable(lane.name), byLane[index]));
     groupsOfLane[index].sort(([, one], [, other]) => other.busy - one.busy);
-    for (const [label, figures] of groupsOfLane[index]) rows.push(() => row(figures.failed ? 'bad' : '', inner(labels.inTable(regions.layout.labels[label])), figures));
+    for (const [label, figures] of groupsOfLane[index]) rows.push(() => row(figures.failed ? 'bad' : '', inner(labels.inTable(regions.layout.names[label])), figures));
   });
   const left = rows.length - RANGE_ROWS_MAX;
   return [

@@ -10,7 +10,7 @@ class Rates {
       const bytes = regions.bytesBefore[regions.from[row + 1]] - regions.bytesBefore[regions.from[row]];
       if (!bytes) continue;
       const { lane, name } = regions.layout.lanes[regions.laneOfRow[row]];
-      if (!lanes.has(lane)) lanes.set(lane, { name, bytes: 0, rows: [] });
+      if (!lanes.has(lane)) lanes.set(lane, { name: printable(name), bytes: 0, rows: [] });
       lanes.get(lane).bytes += bytes;
       lanes.get(lane).rows.push(row);
     }

@@ -47,16 +47,36 @@ const time = (ns) => data(ns, ns === null ? '-' : shortTime(ns));
 const bytesCell = (bytes) => Number(bytes) ? data(bytes, byteText(bytes)) : '';
 const number = (value) => Number(value) ? data(value, String(value)) : '';
 
+/** The label of a row of the document, as it is shown. */
+const named = ({ label, group }) => labelText(label, group);
+
+const SIGNALS = { 1: 'SIGHUP', 2: 'SIGINT', 3: 'SIGQUIT', 4: 'SIGILL', 5: 'SIGTRAP', 6: 'SIGABRT', 7: 'SIGBUS', 8: 'SIGFPE', 9: 'SIGKILL', 11: 'SIGSEGV', 13: 'SIGPIPE', 14: 'SIGALRM', 15: 'SIGTERM', 24: 'SIGXCPU', 25: 'SIGXFSZ', 31: 'SIGSYS' };
+
+/** What another process saw of the end. */
+function witnessText({ cause, status, seen_ns: seen, seen_exactly: exactly, peak_resident_bytes: peak, core_dumped: core, out_of_memory: memory }, capture) {
+  const how = { exit: `exited with status ${status}`, signal: `killed by ${SIGNALS[status] ?? `signal ${status}`}`, exec: 'replaced its program by another' }[cause] ?? 'ended';
+  const more = [
+    memory && 'by the kernel, to get memory', core && 'core dumped', Number(peak) && `at most ${byteText(peak)} in memory`,
+    `seen ${exactly ? '' : 'about '}${shortTime(Number(seen) - Number(capture.shift_ns))} after it began`,
+  ].filter(Boolean);
+  return `It was seen to end: ${how}, ${more.join(', ')}.`;
+}
+
 /** How a capture ended, worded as in the summary. */
 function endingHead(capture) {
-  const words = { 'writer-died': 'the writer died', finished: 'finished', live: 'still recording' };
+  const words = {
+    live: 'still recording', ending: 'ending: the kernel is taking the process down', finished: 'finished', 'left-by-exit': 'left by exit', 'ended-without-finish': 'ended without finish',
+    'writer-died': 'the writer died', 'replaced-by-exec': 'replaced by exec', 'cannot-tell': 'cannot be told whether it still runs', 'not-finished': 'not finished',
+  };
+  const good = ['live', 'finished', 'left-by-exit'].includes(capture.ending), ended = ['finished', 'left-by-exit'].includes(capture.ending);
   const when = capture.ended ? ` at ${capture.ended.replace('T', ' ').replace(/\.(\d{3})\d*Z$/, '.$1 UTC')}` : '';
-  const after = shortTime(Number(capture.last_ns) - Number(capture.shift_ns));
+  const after = `${shortTime(Number(capture.last_ns) - Number(capture.shift_ns))} after it began`;
   const { count, failed, unfinished, busy_share: busy } = capture.regions;
   const attributes = Object.entries(capture.attributes).map(([key, value]) => `, ${key}=${value}`).join('');
   return [
     element('h1', {}, printable(capture.file)),
-    element('p', { class: `ending ${capture.ending === 'writer-died' ? 'bad' : 'good'}` }, `${words[capture.ending]}${when}, ${after} after it began`),
+    element('p', { class: `ending ${good ? 'good' : 'bad'}` }, `${words[capture.ending] ?? capture.ending}${ended ? `${when}, ${after}` : `; last sign of life${when}, ${after}`}`),
+    ...(capture.witness ? [element('p', { class: 'witness' }, witnessText(capture.witness, capture))] : []),
     element('p', {}, printable(`${capture.program || 'unnamed program'}, process ${capture.pid} on ${capture.host || 'an unnamed host'}${attributes}`)),
     element('p', {}, `${plural(count, 'region')}, ${grouped(failed)} failed, ${grouped(unfinished)} unfinished, over ${shortTime(capture.span_ns)}${busy === null ? '' : `, at least one running ${percent(busy)} of it`}`),
     ...(capture.filtered_out ? [element('p', {}, `The filter left out ${plural(capture.filtered_out[0], 'event')} and ${plural(capture.filtered_out[1], 'open region')}.`)] : []),
@@ -67,7 +87,8 @@ function regionRows(regions, when, labels, find) {
   return regions.map((region) => ({
     kind: region.failed ? 'bad' : '',
     cells: [
-      region.lane_name, labels.inTable(region.label), time(region.duration_ns), when(region), bytesCell(region.copied_bytes), number(region.correlation_id), region.failed ? `failed: ${region.status}` : '', find(region),
+      printable(region.lane_name), labels.inTable(named(region)), time(region.duration_ns), when(region), bytesCell(region.copied_bytes), number(region.correlation_id),
+      region.failed ? (region.status ? `failed: ${region.status}` : 'failed') : region.cancelled ? 'cancelled' : '', find(region),
     ],
   }));
 }
@@ -81,32 +102,41 @@ function accountText(account) {
 
 /** The sections of a capture. `find` makes the button that shows a region on the timeline. */
 function sections(capture, labels, find) {
-  const open = capture.open_regions.map((region) => ({
-    kind: 'bad',
-    cells: [
-      region.lane_name, labels.inTable(region.label), time(region.running_ns), time(region.start_ns), bytesCell(region.copied_bytes), number(region.correlation_id), number(region.thread_id), find({ ...region, unfinished: true }),
-    ],
-  }));
   const before = (region) => data(-Number(region.before_the_end_ns), Number(region.before_the_end_ns) ? `${shortTime(region.before_the_end_ns)} before` : 'at the end');
   const began = (region) => time(region.start_ns);
+  const figure = (value) => data(value, numberText(value));
+  const valueRow = (value) => ({ cells: [labels.inTable(named(value)), figure(value.last), before(value), figure(value.least), figure(value.most), data(value.samples, grouped(value.samples))] });
+  const markRow = (mark) => ({
+    cells: [
+      printable(mark.lane_name), labels.inTable(named(mark)), before(mark), argumentsOf(mark), number(mark.correlation_id),
+      data(mark.thread_id, mark.thread === undefined ? String(mark.thread_id) : `${printable(mark.thread)} (${mark.thread_id})`),
+    ],
+  });
   const figures = (name, kind, row) => ({
     kind, cells: [name, data(row.count, grouped(row.count)), data(row.failed, grouped(row.failed)), data(row.busy_share, percent(row.busy_share)), time(row.total_ns), time(row.mean_ns), time(row.p50_ns), time(row.p90_ns), time(row.p99_ns), time(row.max_ns)],
   });
   const copies = (name, kind, row) => Number(row.copied_bytes) ? [{ kind, cells: [name, bytesCell(row.copied_bytes), data(row.gigabytes_per_second, bandwidth(row.gigabytes_per_second))] }] : [];
-  const eachLane = (of) => capture.lanes.flatMap((lane) => [of(lane.name, 'lane', lane), ...lane.labels.map((label) => of(inner(labels.inTable(label.label)), Number(label.failed) ? 'bad' : '', label))]).flat();
+  const eachLane = (of) => capture.lanes.flatMap((lane) => [of(printable(lane.name), 'lane', lane), ...lane.labels.map((label) => of(inner(labels.inTable(named(label))), Number(label.failed) ? 'bad' : '', label))]).flat();
   const overlaps = capture.overlaps.filter((overlap) => Number(overlap.overlap_ns)).sort((one, other) => Number(other.overlap_ns) - Number(one.overlap_ns));
-  const gaps = capture.lanes.flatMap((lane) => lane.gaps.map((gap) => ({ cells: [lane.name, time(gap.duration_ns), time(gap.start_ns), gap.to_the_end ? 'to the end' : ''] })));
+  const gaps = capture.lanes.flatMap((lane) => lane.gaps.map((gap) => ({ cells: [printable(lane.name), time(gap.duration_ns), time(gap.start_ns), gap.to_the_end ? 'to the end' : ''] })));
   const { account } = capture;
   const since = Number(capture.complete_since_ns);
   const lost = [
     [account.torn, 'torn'], [account.skipped, 'of a kind unknown to this version'], [account.in_flight, 'being written as the file was read'], [account.overtaken, 'overtaken by the writer as the file was read'],
-    [account.rejected, 'rejected, begun before the capture'], [account.open_refused, 'not shown while running, the open table being full'], [account.open_torn, 'torn in the open table'], [account.labels_refused, 'without its label, the label table being full'],
+    [account.rejected, 'rejected, begun before the capture'], [account.open_refused, 'not shown while running, the open table being full'], [account.open_torn, 'torn in the open table'], [account.hidden_now, 'running and not shown at the end, the open table being full'], [account.names_refused, 'without its name, the name table being full'], [account.names_too_long, 'without its name, which was too long'], [account.arguments_refused, 'argument or change that could not be recorded'],
   ].filter(([count]) => Number(count)).map(([count, what]) => `${grouped(count)} ${what}`);
   const title = (text) => element('h2', {}, text);
   const regionHeads = (when) => ['<Lane', '<Label', 'Took', when, 'Bytes', 'Correlation', '<', ''];
   return [
     title('Running at the end'),
-    open.length ? table(['<Lane', '<Label', 'For', 'Since', 'Bytes', 'Correlation', 'Thread', ''], open) : element('p', {}, 'Nothing.'),
+    ...runningTables(capture, labels, find),
+    ...(capture.values.length ? [
+      title('Last values before the end'), table(['<Value', 'Last', 'Sampled', 'Least', 'Most', 'Samples'], capture.values.map(valueRow)),
+      ...(Number(capture.other_samples ?? 0) ? [element('p', { class: 'quiet' }, `${plural(capture.other_samples, 'sample')} of further values.`)] : []),
+    ] : []),
+    ...(capture.marks.length ? [
+      title('Last marks, the last first'), table(['<Lane', '<Mark', 'When', '<Arguments', 'Correlation', '<Thread'], capture.marks.toReversed().map(markRow)),
+    ] : []),
     title('Last before the end, on each lane'),
     table(regionHeads('Ended'), regionRows(capture.lanes.flatMap((lane) => lane.last.toReversed()), before, labels, find)),
     ...(capture.failures.length ? [
@@ -122,7 +152,7 @@ function sections(capture, labels, find) {
     element('p', { class: 'quiet' }, 'GB/s: bytes by the time of the regions that copied any; 1 GB = 10^9 bytes.'),
     title('Overlap of lanes'),
     overlaps.length
-      ? table(['<', 'Time', 'Of the span', 'Of the first', 'Of the second'], overlaps.map((overlap) => ({ cells: [overlap.lanes.join(' and '), time(overlap.overlap_ns), ...[overlap.share_of_span, ...overlap.share_of_each].map((share) => data(share, percent(share)))] })))
+      ? table(['<', 'Time', 'Of the span', 'Of the first', 'Of the second'], overlaps.map((overlap) => ({ cells: [printable(overlap.lanes.join(' and ')), time(overlap.overlap_ns), ...[overlap.share_of_span, ...overlap.share_of_each].map((share) => data(share, percent(share)))] })))
       : element('p', {}, 'No two lanes were busy at once.'),
     title('Longest gaps, with nothing running on the lane'),
     gaps.length ? table(['<Lane', 'Gap', 'From', '<'], gaps) : element('p', {}, 'None.'),

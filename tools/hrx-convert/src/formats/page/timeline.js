@@ -1,9 +1,9 @@
 // The timeline under the pointer and the keys: selecting regions and ranges, searching, moving.
 
 class Timeline extends TimelineDrawing {
-  /** `on` has what to call: `select` with a region and those of its correlation, `range`, and `draw` after each drawing. */
-  constructor(regions, captures, labels, on) {
-    super(regions, captures, labels);
+  /** `on` has what to call: `select` with a region and those of its correlation, `mark` with a mark, `range`, and `draw` after each drawing. */
+  constructor(regions, marks, captures, labels, on) {
+    super(regions, marks, captures, labels);
     this.on = on;
     this.listen();
   }
@@ -31,8 +31,37 @@ class Timeline extends TimelineDrawing {
     return { i: longest, count: high - low };
   }
 
+  /** The mark at a point of the canvas, and how many are there; undefined if there is none. */
+  markAt(x, y) {
+    const { marks, regions } = this;
+    if (x < this.gutter || y < AXIS) return undefined;
+    const row = this.rowTop.findLastIndex((top) => top + this.shift - 2 <= y), lane = regions.laneOfRow[row];
+    if (row < 0 || row !== regions.firstRow[lane] || y > this.rowTop[row] + this.shift + BAR + 2) return undefined;
+    const low = marks.from(lane, this.timeAt(x - 5)), high = marks.from(lane, this.timeAt(x + 5));
+    if (low === high) return undefined;
+    const near = marks.from(lane, this.timeAt(x)), list = marks.lanes[lane];
+    const distance = (place) => place < low || place >= high ? Infinity : Math.abs(this.xAt(marks.start[list[place]]) - x);
+    return { mark: list[distance(near) < distance(near - 1) ? near : near - 1], count: high - low };
+  }
+
+  selectMark(mark) {
+    this.selected = -1;
+    this.related = [];
+    this.selectedMark = mark;
+    this.on.mark(mark);
+    this.redraw();
+  }
+
+  /** Selects a mark and brings it into view. */
+  chooseMark(mark) {
+    const { view } = this, time = this.marks.start[mark], width = view.to - view.from;
+    this.selectMark(mark);
+    if (time < view.from || time > view.to) this.show(time - width / 2, time + width / 2);
+  }
+
   select(i) {
     const { regions } = this;
+    this.selectedMark = -1;
     this.selected = i;
     this.related = [];
     if (i >= 0) {
@@ -75,7 +104,7 @@ class Timeline extends TimelineDrawing {
 
   /** Dims the regions that a text does not find. */
   search(text) {
-    this.matched = text.trim() ? findRegions(this.regions, text) : null;
+    this.matched = text.trim() ? findRegions(this.regions, this.marks, text) : null;
     this.redraw();
   }
 
@@ -86,9 +115,15 @@ class Timeline extends TimelineDrawing {
     this.redraw();
   }
 
-  /** Selects the next match (`by` 1) or the one before (-1), wrapping around. */
+  /** Selects the next match (`by` 1) or the one before (-1), wrapping around: of the regions, or of the marks if no region matches. */
   toMatch(by) {
-    const { regions, matched } = this;
+    const { regions, marks, matched } = this;
+    if (!matched?.count && matched?.markCount) {
+      let mark = this.selectedMark < 0 && by < 0 ? 0 : this.selectedMark;
+      do mark = (mark + by + marks.count) % marks.count;
+      while (!matched.marks[mark]);
+      this.chooseMark(mark);
+    }
     if (!matched?.count) return;
     let i = this.selected < 0 && by < 0 ? 0 : this.selected;
     do i = (i + by + regions.count) % regions.count;
@@ -130,17 +165,21 @@ class Timeline extends TimelineDrawing {
           this.redraw();
         }
       }
-      this.hover(drag?.moved ? undefined : this.at(x, y), event);
+      this.hover(drag?.moved ? undefined : this.markAt(x, y) ?? this.at(x, y), event);
     });
     canvas.addEventListener('pointerup', (event) => {
       if (drag?.moved && drag.from !== null) this.setRange(this.range);
-      if (drag && !drag.moved) this.select(this.at(...local(event))?.i ?? -1);
+      if (drag && !drag.moved) {
+        const there = this.markAt(...local(event));
+        if (there) this.selectMark(there.mark);
+        else this.select(this.at(...local(event))?.i ?? -1);
+      }
       drag = null;
     });
     canvas.addEventListener('pointercancel', () => (drag = null));
     canvas.addEventListener('pointerleave', () => this.hover());
     canvas.addEventListener('dblclick', (event) => {
-      const there = this.at(...local(event));
+      const there = this.markAt(...local(event)) ? undefined : this.at(...local(event));
       if (there) this.choose(there.i, true);
     });
     canvas.addEventListener('wheel', (event) => {
@@ -158,7 +197,7 @@ class Timeline extends TimelineDrawing {
         '+': () => this.zoom(1 / 1.5), '=': () => this.zoom(1 / 1.5), w: () => this.zoom(1 / 1.5), '-': () => this.zoom(1.5), s: () => this.zoom(1.5),
         a: () => this.pan(-0.2), d: () => this.pan(0.2), 0: () => this.showAll(), Home: () => this.showAll(), End: () => this.showEnd(),
         ArrowLeft: () => this.step(-1), ArrowRight: () => this.step(1), ArrowUp: () => this.step(-1, true), ArrowDown: () => this.step(1, true),
-        Enter: () => this.selected >= 0 && this.reveal(this.selected, true), Escape: () => this.selected < 0 ? this.setRange(null) : this.select(-1), c: () => this.toRelated(), r: () => this.setRange(this.inView()),
+        Enter: () => this.selected >= 0 && this.reveal(this.selected, true), Escape: () => this.selected < 0 && this.selectedMark < 0 ? this.setRange(null) : this.select(-1), c: () => this.toRelated(), r: () => this.setRange(this.inView()),
       }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
       if (act) {
         act();
@@ -169,16 +208,31 @@ class Timeline extends TimelineDrawing {
 
   hover(there, event) {
     if (!there) return this.tell();
-    const { regions } = this, { i, count } = there, lane = regions.laneOf(i);
+    if (there.mark !== undefined) return this.hoverMark(there, event);
+    const { regions } = this, { i, count } = there, lane = regions.laneOf(i), flags = regions.flags[i];
     const lines = [
-      `${lane.name}, ${shortTime(regions.duration[i])} (host-observed), from ${this.timeText(regions.start[i], 1)}`,
-      regions.flags[i] & FAILED && `failed, status ${regions.status[i]}`,
-      regions.flags[i] & UNFINISHED && 'unfinished: it was running at the last moment known',
+      `${printable(lane.name)}, ${flags & UNFINISHED ? 'at least ' : ''}${shortTime(regions.duration[i])} (host-observed), from ${this.timeText(regions.start[i], 1)}`,
+      flags & FAILED && failedText(regions.status[i]),
+      flags & CANCELLED && 'cancelled',
+      flags & UNFINISHED && `unfinished: it ${flags & WAITING ? 'waited' : 'was running'} at the last sign of life`,
+      flags & HIDDEN && 'not shown while it ran: the open table was full',
       regions.bytes[i] && byteText(regions.bytes[i]),
       regions.correlation[i] && `correlation ${exactly(regions.correlation, i)}`,
+      argumentsLine(regions.texts.of(i)),
       count > 1 && `the longest of ${grouped(count)} here`,
     ];
     return this.tell([element('span', { class: 'name' }, printable(regions.labelOf(i))), ...lines], event);
+  }
+
+  hoverMark({ mark, count }, event) {
+    const { marks } = this;
+    this.tell([
+      element('span', { class: 'name' }, printable(marks.labelOf(mark))),
+      `mark on ${printable(marks.laneOf(mark).name)}, at ${this.timeText(marks.start[mark], 1)} (host-observed)`,
+      marks.correlation[mark] && `correlation ${exactly(marks.correlation, mark)}`,
+      argumentsLine(marks.texts.of(mark)),
+      count > 1 && `one of ${grouped(count)} here`,
+    ], event);
   }
 
   /** Shows lines at the pointer, or hides them. */
@@ -192,3 +246,9 @@ class Timeline extends TimelineDrawing {
     box.style.top = `${event.clientY + 18 + height > innerHeight ? event.clientY - height - 10 : event.clientY + 18}px`;
   }
 }
+
+/** A failure, with its status if it has one. */
+const failedText = (status) => status ? `failed, status ${status}` : 'failed';
+
+/** Arguments in one line, or nothing. */
+const argumentsLine = (list) => list.length ? cut(list.map(argumentText).join(' '), 240) : '';

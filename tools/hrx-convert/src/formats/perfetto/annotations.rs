@@ -1,27 +1,79 @@
-//! Args of regions and marks, as debug annotations. Perfetto stores integers in an i64: larger ones are strings.
+//! Args of events and marks, as debug annotations. Perfetto stores integers in an i64: larger ones are strings.
 
+use prost::Message;
 use prost::encoding::{WireType, encoded_len_varint};
 use serde_json::Value;
 
 use crate::formats::perfetto::interned::Arg;
 use crate::formats::perfetto::messages::{DebugAnnotation, field};
-use crate::formats::perfetto::pen::{Pen, WORD_VARINT_MAX, key, varint};
+use crate::formats::perfetto::pen::{Pen, WORD_VARINT_MAX, key, put_bytes, varint};
+use crate::text::names::without_nul;
 
 /// An arg whose name is not interned.
 pub fn annotation(name: &str, value: &Value) -> DebugAnnotation {
-    let integer = value.as_u64().filter(|value| i64::try_from(*value).is_ok());
-    let text = || {
-        value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned)
-    };
     DebugAnnotation {
-        name: Some(name.to_owned()),
-        bool_value: value.as_bool(),
-        uint_value: integer,
-        string_value: (!value.is_boolean() && integer.is_none()).then(text),
-        name_iid: None,
+        name: Some(without_nul(name.into()).into_owned()),
+        ..annotation_value(value)
     }
+}
+
+/// The value of an arg. An object has args inside it.
+fn annotation_value(value: &Value) -> DebugAnnotation {
+    let mut annotation = DebugAnnotation::default();
+    match value {
+        Value::Bool(value) => annotation.bool_value = Some(*value),
+        Value::Number(number) => {
+            let unsigned = number.as_u64();
+            if let Some(value) = number.as_i64() {
+                match unsigned {
+                    Some(value) => annotation.uint_value = Some(value),
+                    None => annotation.int_value = Some(value),
+                }
+            } else if unsigned.is_some() {
+                annotation.string_value = Some(number.to_string());
+            } else {
+                annotation.double_value = number.as_f64();
+            }
+        }
+        Value::Object(members) => {
+            let member = |(name, value): (&String, &Value)| self::annotation(name, value);
+            annotation.dict_entries = members.iter().map(member).collect();
+        }
+        Value::Array(items) => {
+            annotation.array_values = items.iter().map(annotation_value).collect();
+        }
+        Value::String(text) => {
+            annotation.string_value = Some(without_nul(text.into()).into_owned());
+        }
+        Value::Null => annotation.string_value = Some(value.to_string()),
+    }
+    annotation
+}
+
+/// The same as it stands in an event, with the interned name of the arg.
+pub fn encoded(arg: Arg, value: &Value) -> Vec<u8> {
+    let annotation = DebugAnnotation {
+        name_iid: Some(arg as u64),
+        ..annotation_value(value)
+    };
+    let mut field = Vec::new();
+    put_bytes(
+        &mut field,
+        field::EVENT_DEBUG_ANNOTATIONS,
+        &annotation.encode_to_vec(),
+    );
+    field
+}
+
+/// A text that the sequence knows by this number.
+#[inline]
+pub fn put_text(pen: &mut Pen, arg: Arg, iid: u64) {
+    const EVENT_KEY: u8 = key(field::EVENT_DEBUG_ANNOTATIONS, WireType::LengthDelimited);
+    const NAME: u8 = key(field::ANNOTATION_NAME_IID, WireType::Varint);
+    let (bytes, len) = varint(iid);
+    pen.word([EVENT_KEY, 4 + len as u8, NAME, arg as u8, 0, 0, 0, 0], 4);
+    pen.key(field::ANNOTATION_STRING_VALUE_IID, WireType::Varint);
+    pen.word(bytes, len);
 }
 
 #[inline]

@@ -6,6 +6,7 @@ use crate::formats::perfetto::head::Head;
 use crate::formats::perfetto::messages::{COUNTER, CounterDescriptor, TrackDescriptor, TrackEvent};
 use crate::formats::perfetto::packets::PacketStream;
 use crate::formats::perfetto::track_ids::{TrackIds, TrackOf, rank_of_rate};
+use crate::input::captures::Capture;
 use crate::tracks::copy_rates::Sample;
 use crate::tracks::names::{COPY_RATE_UNIT, copy_rate_name};
 
@@ -13,7 +14,7 @@ use crate::tracks::names::{COPY_RATE_UNIT, copy_rate_name};
 pub fn write_counters<Sink: Write>(
     packets: &mut PacketStream<Sink>,
     head: Head,
-    ids: TrackIds,
+    (capture, ids): (&Capture, TrackIds),
     lanes: impl Iterator<Item = (u32, Vec<Sample>)>,
 ) -> io::Result<()> {
     for (lane, samples) in lanes {
@@ -23,7 +24,10 @@ pub fn write_counters<Sink: Write>(
             TrackDescriptor {
                 uuid: Some(uuid),
                 parent_uuid: Some(ids.uuid(TrackOf::Capture)),
-                name: Some(format!("{} {COPY_RATE_UNIT}", copy_rate_name(lane))),
+                name: Some(format!(
+                    "{} {COPY_RATE_UNIT}",
+                    copy_rate_name(capture, lane)
+                )),
                 counter: Some(CounterDescriptor {
                     unit_name: Some(COPY_RATE_UNIT.to_owned()),
                 }),

@@ -29,20 +29,16 @@ pub struct Head {
 }
 
 impl Head {
-    /// Writes the clocks and the trace's own id.
+    /// Writes the clock of all packets and the trace's own id, and if `ties_clocks`, what the other clocks showed.
     pub fn begin<Sink: Write>(
         packets: &mut PacketStream<Sink>,
         identity: &Identity,
+        ties_clocks: bool,
     ) -> io::Result<Self> {
         let monotonic_ns = identity.epoch_monotonic_ns.min(EPOCH_NS_MAX);
         let epoch_ns = match identity.epoch_boottime_ns {
             0 => monotonic_ns,
             known => known.min(EPOCH_NS_MAX),
-        };
-        let clock = |clock_id, timestamp| Clock {
-            clock_id: Some(clock_id),
-            timestamp: Some(timestamp),
-            is_incremental: None,
         };
         packets.put(&TracePacket {
             sequence_flags: Some(INCREMENTAL_STATE_CLEARED),
@@ -50,14 +46,7 @@ impl Head {
                 timestamp_clock_id: Some(CLOCK_BOOTTIME),
                 track_event_defaults: None,
             }),
-            clock_snapshot: Some(ClockSnapshot {
-                clocks: vec![
-                    clock(CLOCK_BOOTTIME, epoch_ns),
-                    clock(CLOCK_MONOTONIC, monotonic_ns),
-                    clock(CLOCK_REALTIME, identity.epoch_realtime_ns.min(EPOCH_NS_MAX)),
-                ],
-                primary_trace_clock: Some(CLOCK_BOOTTIME),
-            }),
+            clock_snapshot: ties_clocks.then(|| snapshot(identity, epoch_ns, true)),
             ..TracePacket::of_sequence(HEAD_SEQUENCE)
         })?;
         let (halves, _) = identity.capture_id.as_chunks::<8>();
@@ -70,6 +59,33 @@ impl Head {
             ..TracePacket::of_sequence(HEAD_SEQUENCE)
         })?;
         Ok(Self { epoch_ns })
+    }
+
+    /// Writes what the clocks showed when each capture began but the first, so that its wall time is right even if the machine slept in between. In the
+    /// order of time, and after the snapshots of all sequences, because Perfetto wants its own clock never to go back.
+    pub fn tie_clocks<Sink: Write>(
+        self,
+        packets: &mut PacketStream<Sink>,
+        captures: &Captures,
+    ) -> io::Result<()> {
+        let origin = captures.origin().trace.identity();
+        let mut later: Vec<&Capture> = captures
+            .iter()
+            .filter(|capture| capture.shift_ns > 0)
+            .collect();
+        later.sort_by_key(|capture| capture.shift_ns);
+        for capture in later {
+            let identity = capture.trace.identity();
+            let at_ns = self.epoch_ns + capture.shift_ns.min(SHOWN_NS_MAX);
+            // On another machine this clock shows something else.
+            let is_monotonic = origin.epoch_monotonic_ns.checked_add(capture.shift_ns)
+                == Some(identity.epoch_monotonic_ns);
+            packets.put(&TracePacket {
+                clock_snapshot: Some(snapshot(identity, at_ns, is_monotonic)),
+                ..TracePacket::of_sequence(HEAD_SEQUENCE)
+            })?;
+        }
+        Ok(())
     }
 
     /// Writes the measurement's label, and of each capture the tracks of its process and its marks.
@@ -159,5 +175,28 @@ impl Head {
             track_event: Some(event),
             ..TracePacket::of_sequence(HEAD_SEQUENCE)
         })
+    }
+}
+
+/// What the clocks showed when the capture began, at a moment of CLOCK_BOOTTIME.
+fn snapshot(identity: &Identity, boottime_ns: u64, with_monotonic: bool) -> ClockSnapshot {
+    let clock = |clock_id, timestamp: u64| Clock {
+        clock_id: Some(clock_id),
+        timestamp: Some(timestamp.min(EPOCH_NS_MAX + SHOWN_NS_MAX)),
+        is_incremental: None,
+    };
+    let mut clocks = vec![
+        clock(CLOCK_BOOTTIME, boottime_ns),
+        clock(CLOCK_REALTIME, identity.epoch_realtime_ns.min(EPOCH_NS_MAX)),
+    ];
+    if with_monotonic {
+        clocks.push(clock(
+            CLOCK_MONOTONIC,
+            identity.epoch_monotonic_ns.min(EPOCH_NS_MAX),
+        ));
+    }
+    ClockSnapshot {
+        clocks,
+        primary_trace_clock: Some(CLOCK_BOOTTIME),
     }
 }

@@ -20,10 +20,17 @@ pub enum Arg {
     Unfinished,
     RunningNs,
     Lane,
+    Thread,
+    Group,
+    Cancelled,
+    Hidden,
+    Waiting,
+    Arguments,
+    ArgumentsLost,
 }
 
 /// From iid 1 on.
-const ARG_NAMES: [&str; 12] = [
+const ARG_NAMES: [&str; 19] = [
     "copied_bytes",
     "failed",
     "status",
@@ -36,6 +43,13 @@ const ARG_NAMES: [&str; 12] = [
     "unfinished",
     "running_ns",
     "lane",
+    "thread",
+    "group",
+    "cancelled",
+    "hidden",
+    "waiting",
+    "arguments",
+    "arguments_lost",
 ];
 
 impl Arg {
@@ -53,6 +67,6 @@ pub fn interned_at_first() -> InternedData {
     InternedData {
         event_categories: vec![interned((CATEGORY_IID, &REGION_CATEGORY))],
         debug_annotation_names: (1..).zip(&ARG_NAMES).map(interned).collect(),
-        event_names: Vec::new(),
+        ..InternedData::default()
     }
 }

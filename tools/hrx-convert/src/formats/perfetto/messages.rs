@@ -42,6 +42,7 @@ pub mod field {
     pub const ANNOTATION_BOOL_VALUE: u32 = 2;
     pub const ANNOTATION_UINT_VALUE: u32 = 3;
     pub const ANNOTATION_STRING_VALUE: u32 = 6;
+    pub const ANNOTATION_STRING_VALUE_IID: u32 = 17;
 }
 
 #[cfg(test)]
@@ -191,8 +192,18 @@ pub struct DebugAnnotation {
     pub bool_value: Option<bool>,
     #[prost(uint64, optional, tag = "3")]
     pub uint_value: Option<u64>,
+    #[prost(int64, optional, tag = "4")]
+    pub int_value: Option<i64>,
+    #[prost(double, optional, tag = "5")]
+    pub double_value: Option<f64>,
     #[prost(string, optional, tag = "6")]
     pub string_value: Option<String>,
+    #[prost(uint64, optional, tag = "17")]
+    pub string_value_iid: Option<u64>,
+    #[prost(message, repeated, tag = "11")]
+    pub dict_entries: Vec<DebugAnnotation>,
+    #[prost(message, repeated, tag = "12")]
+    pub array_values: Vec<DebugAnnotation>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -203,15 +214,26 @@ pub struct InternedData {
     pub event_names: Vec<Interned>,
     #[prost(message, repeated, tag = "3")]
     pub debug_annotation_names: Vec<Interned>,
+    #[prost(message, repeated, tag = "29")]
+    pub debug_annotation_string_values: Vec<Interned>,
 }
 
-/// `EventCategory`, `EventName` and `DebugAnnotationName` alike.
+/// `EventCategory`, `EventName`, `DebugAnnotationName` and `InternedString` alike.
 #[derive(Clone, PartialEq, Message)]
 pub struct Interned {
     #[prost(uint64, optional, tag = "1")]
     pub iid: Option<u64>,
     #[prost(string, optional, tag = "2")]
     pub name: Option<String>,
+}
+
+impl Interned {
+    pub fn new(iid: u64, name: String) -> Self {
+        Self {
+            iid: Some(iid),
+            name: Some(name),
+        }
+    }
 }
 
 /// Metadata of the whole trace. Perfetto shows each name with the prefix "cr-".

@@ -2,18 +2,21 @@
 //!
 //! What Perfetto requires, and what therefore holds for every input:
 //! - Times are whole nanoseconds of CLOCK_BOOTTIME, in which Perfetto shows everything: its value when the timeline began, plus what
-//!   CLOCK_MONOTONIC has counted since. A clock snapshot ties it to the other clocks. So a trace of the same host's devices lines up with this
-//!   one, whatever snapshots that trace holds.
+//!   CLOCK_MONOTONIC has counted since. So a trace of the same host's devices lines up with this one, whatever snapshots that trace holds. With
+//!   several captures, a clock snapshot for each ties it to the other clocks. One capture has none: its process would not be the only group of tracks
+//!   then, and Perfetto opens the only one of itself.
 //! - Two regions of one track are apart or properly nested, also in the order in which they are written (see [`crate::tracks::lanes`]): an end
 //!   packet closes the innermost region, whichever one it was meant for.
-//! - A region that never completed is a begin without an end.
+//! - A region that never completed is a begin without an end. With several captures it ends at its own capture's last sign of life: it would last until the
+//!   end of all others otherwise.
 //! - The tracks of the lanes are children of the track of the capture's marks, in the order of the lanes. Perfetto sorts the direct children of a
 //!   process by name.
+//! - A value that is not finite is left out and counted: no picture could be drawn of it.
 //! - Integers above 2^63 - 1 are strings: Perfetto stores integers in an i64, and would show -1.
 //! - The label "host-observed" is in every region's name and category and in the metadata. Losses are marks and metadata.
 //!
-//! Each track is a packet sequence of its own. The sequence has the track's uuid as a default, and a clock that counts from packet to packet: the
-//! regions of a track rarely go back in time, so most times take two bytes. A region that does go back states its times absolutely.
+//! Each track is a packet sequence of its own, with the track's uuid as a default. With several captures it has a clock that counts from packet to
+//! packet: the regions of a track rarely go back in time, so most times take two bytes. A region that does go back states its times absolutely.
 //! A sequence's names, defaults and clock are written before their first use, so that the file can be read while it is being written.
 //!
 //! The two packets of a completed region are encoded by hand, with a [`pen`]. Everything else is encoded by prost, from [`messages`].
@@ -30,30 +33,37 @@ mod sequence;
 mod slices;
 mod track_ids;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use hrx_trace_reader::{Event, Label};
-use serde_json::Value;
+use hrx_trace_reader::{Argument, Event, Kind, Name};
+use serde_json::{Value, json};
 
+use self::annotations::encoded;
 use self::head::{HEAD_SEQUENCE, Head};
-use self::messages::TrackDescriptor;
-use self::packets::PacketStream;
+use self::interned::Arg;
+use self::messages::{COUNTER, CounterDescriptor, TrackDescriptor, TrackEvent};
+use self::packets::{PacketStream, REGION_BYTES_MAX};
+use self::pen::Pen;
 use self::sequence::{Sequence, SliceName};
 use self::slices::{OpenSlice, Slice};
-use self::track_ids::{TrackIds, TrackOf, rank_of_sub_lane};
+use self::track_ids::{RANK_OF_VALUE, TrackIds, TrackOf, rank_of_sub_lane};
+use crate::figures::arguments::{Integers, Keys};
+use crate::figures::exact::Exact;
 use crate::figures::groups::LaneKey;
 use crate::figures::metadata::Metadata;
 use crate::input::captures::{Capture, Captures};
 use crate::input::format::{FollowedFormat, Format};
+use crate::input::labels::LabelCache;
 use crate::input::outcome::Outcome;
-use crate::text::names::shown;
+use crate::text::names::{label_group, shown, without_nul};
 use crate::tracks::copy_rates::CopyRates;
 use crate::tracks::extras::Extras;
 use crate::tracks::flows::{FlowEnd, Flows};
 use crate::tracks::lanes::{Lanes, Place, Precision, SHOWN_NS_MAX};
 use crate::tracks::marks;
-use crate::tracks::names::track_name;
+use crate::tracks::names::{track_name, value_name};
+use crate::tracks::threads::Threads;
 
 /// Memory for the names that all sequences know, in words of 64 names.
 const KNOWN_WORDS_MAX: usize = 1 << 20;
@@ -74,15 +84,71 @@ pub struct Perfetto<Sink> {
     known_words: usize,
     flows: Flows,
     extras: Extras,
+    keys: BTreeMap<usize, Keys>,
+    texts: Texts,
     /// By capture.
     processes: Vec<PerfettoProcess>,
+}
+
+/// The texts that sequences intern, and their numbers: the names of threads and of groups.
+#[derive(Default)]
+struct Texts {
+    /// From 1 on.
+    iids: BTreeMap<String, u64>,
+    /// By number, from 0 on.
+    texts: Vec<String>,
+    /// The group of each label; 0: none.
+    groups: Option<LabelCache<u64>>,
+}
+
+impl Texts {
+    /// The number of a text; 0 for none.
+    fn iid(&mut self, text: &str) -> u64 {
+        if text.is_empty() {
+            return 0;
+        }
+        let next = self.texts.len() as u64 + 1;
+        let text = without_nul(text.into()).into_owned();
+        let iid = *self.iids.entry(text.clone()).or_insert(next);
+        if iid == next {
+            self.texts.push(text);
+        }
+        iid
+    }
+
+    #[inline]
+    fn group(&mut self, capture: &Capture, label_id: u32) -> u64 {
+        let known = self.groups.as_ref();
+        match known.and_then(|groups| groups.get(capture, label_id)) {
+            Some(iid) => *iid,
+            None => self.read_group(capture, label_id),
+        }
+    }
+
+    #[cold]
+    fn read_group(&mut self, capture: &Capture, label_id: u32) -> u64 {
+        let group = label_group(&capture.trace, label_id).unwrap_or_default();
+        let iid = self.iid(&group);
+        // A label that is still being written may be complete the next time.
+        if capture.trace.label(label_id) != Name::Unreadable {
+            let groups = self.groups.get_or_insert_with(LabelCache::new);
+            groups.put(capture, label_id, iid);
+        }
+        iid
+    }
 }
 
 /// A capture, as Perfetto sees it.
 struct PerfettoProcess {
     ids: TrackIds,
     lanes: Lanes,
+    /// The numbers of the threads' names.
+    threads: Threads<u64>,
     copy_rates: CopyRates,
+    /// The labels whose values have a track.
+    values: BTreeSet<u32>,
+    /// Values that are not finite.
+    values_left_out: u64,
     /// By [`Place::track`].
     sequences: Vec<Sequence>,
     several_rings: bool,
@@ -92,8 +158,11 @@ impl PerfettoProcess {
     fn new(capture: &Capture, captures: usize) -> Self {
         Self {
             ids: TrackIds::new(capture),
-            lanes: Lanes::new(PRECISION, captures).of(capture),
+            lanes: Lanes::new(capture.pid, PRECISION, captures).of(capture),
+            threads: Threads::new(),
             copy_rates: CopyRates::new(captures),
+            values: BTreeSet::new(),
+            values_left_out: 0,
             sequences: Vec::new(),
             several_rings: capture.trace.identity().ring_count > 1,
         }
@@ -104,9 +173,10 @@ impl<Sink: Write> Perfetto<Sink> {
     /// Writes the head.
     pub fn new(captures: &Captures, extras: Extras, sink: Sink) -> io::Result<Self> {
         let mut packets = PacketStream::new(sink);
-        let head = Head::begin(&mut packets, captures.origin().trace.identity())?;
-        head.describe(&mut packets, captures)?;
         let count = captures.len();
+        let origin = captures.origin().trace.identity();
+        let head = Head::begin(&mut packets, origin, count > 1)?;
+        head.describe(&mut packets, captures)?;
         Ok(Self {
             packets,
             head,
@@ -114,6 +184,8 @@ impl<Sink: Write> Perfetto<Sink> {
             known_words: 0,
             flows: Flows::new(captures),
             extras,
+            keys: BTreeMap::new(),
+            texts: Texts::default(),
             processes: captures
                 .iter()
                 .map(|capture| PerfettoProcess::new(capture, count))
@@ -125,12 +197,12 @@ impl<Sink: Write> Perfetto<Sink> {
     fn place(
         &mut self,
         capture: &Capture,
-        lane: u32,
+        (lane, thread_id): (u32, u32),
         start_ns: u64,
         end_ns: Option<u64>,
     ) -> io::Result<Option<Place>> {
         let lanes = &mut self.processes[capture.index].lanes;
-        let place = lanes.place(lane, start_ns, end_ns);
+        let place = lanes.place(lane, thread_id, start_ns, end_ns);
         if let Some(place) = place
             && place.is_new
         {
@@ -154,6 +226,7 @@ impl<Sink: Write> Perfetto<Sink> {
     #[cold]
     fn begin_track(&mut self, capture: &Capture, place: Place) -> io::Result<()> {
         let Place { lane, sub_lane, .. } = place;
+        let has_clock = self.processes.len() > 1;
         let process = &mut self.processes[capture.index];
         let ids = process.ids;
         let uuid = ids.uuid(TrackOf::Lane(lane, sub_lane));
@@ -161,7 +234,7 @@ impl<Sink: Write> Perfetto<Sink> {
         process.sequences.push(Sequence::begin(
             &mut self.packets,
             self.latest_sequence,
-            self.head.epoch_ns,
+            has_clock.then_some(self.head.epoch_ns),
             uuid,
         )?);
         self.head.track(
@@ -169,27 +242,85 @@ impl<Sink: Write> Perfetto<Sink> {
             TrackDescriptor {
                 uuid: Some(uuid),
                 parent_uuid: Some(ids.uuid(TrackOf::Capture)),
-                name: Some(track_name(lane, sub_lane)),
+                name: Some(track_name(capture, lane, sub_lane)),
                 sibling_order_rank: Some(rank_of_sub_lane(lane, sub_lane)),
                 ..TrackDescriptor::default()
             },
         )
     }
 
-    /// The name of a region on that track, which the track's sequence knows from here on.
+    /// The name of an event on that track, which the track's sequence knows from here on.
     #[inline]
-    fn name(
-        &mut self,
-        capture: &Capture,
-        track: usize,
-        label_id: u32,
-        failed: bool,
-    ) -> io::Result<SliceName> {
+    fn name(&mut self, capture: &Capture, track: usize, event: &Event) -> io::Result<SliceName> {
+        let Event {
+            label_id, failed, ..
+        } = *event;
+        if event.cancelled {
+            let failed = if failed { " [failed]" } else { "" };
+            let name = shown(capture, label_id);
+            let name = format!("{name} (host-observed){failed} [cancelled]");
+            return Ok(SliceName::Inline(name));
+        }
         let iid = 2 * u64::from(label_id) + u64::from(failed) + 1;
-        match self.processes[capture.index].sequences[track].knows(iid) {
+        let sequence = &self.processes[capture.index].sequences[track];
+        match sequence.names.knows(iid) {
             true => Ok(SliceName::Interned(iid)),
             false => self.learn(capture, track, label_id, failed, iid),
         }
+    }
+
+    /// The numbers of the names of the event's thread and of its label's group, which the track's sequence knows from here on.
+    #[inline]
+    fn texts(
+        &mut self,
+        capture: &Capture,
+        track: usize,
+        event: &Event,
+    ) -> io::Result<[Option<u64>; 2]> {
+        let process = &mut self.processes[capture.index];
+        if process.threads.is_unread() {
+            let texts = &mut self.texts;
+            process.threads.read(capture, |name| texts.iid(name));
+        }
+        let thread = process.threads.get(event.thread_id, event.end_ns());
+        let thread = thread.copied().unwrap_or_default();
+        let group = self.texts.group(capture, event.label_id);
+        for iid in [thread, group] {
+            if iid != 0 && !process.sequences[track].texts.knows(iid) {
+                self.learn_text(capture, track, iid)?;
+                return self.texts(capture, track, event);
+            }
+        }
+        Ok([thread, group].map(|iid| (iid != 0).then_some(iid)))
+    }
+
+    #[cold]
+    fn learn_text(&mut self, capture: &Capture, track: usize, iid: u64) -> io::Result<()> {
+        let text = self.texts.texts[iid as usize - 1].clone();
+        let words = self.processes[capture.index].sequences[track]
+            .texts
+            .words_to_learn(iid);
+        self.make_room(words);
+        let sequence = &mut self.processes[capture.index].sequences[track];
+        self.known_words += sequence.texts.words_to_learn(iid);
+        sequence.learn_text(&mut self.packets, iid, text)
+    }
+
+    /// Has all sequences forget what they know if there is no room for so many words more.
+    fn make_room(&mut self, words: usize) {
+        if self.known_words + words > KNOWN_WORDS_MAX {
+            let processes = self.processes.iter_mut();
+            let sequences = processes.flat_map(|process| &mut process.sequences);
+            sequences.for_each(Sequence::forget);
+            self.known_words = 0;
+        }
+    }
+
+    /// The arguments as an arg of their event; nothing, if there are none.
+    fn arguments(&mut self, capture: &Capture, arguments: &[Argument]) -> Value {
+        let keys = self.keys.entry(capture.index).or_default();
+        let object = keys.object(&capture.trace, arguments, Integers::AsNumbers);
+        serde_json::to_value(&object).unwrap_or_default()
     }
 
     #[cold]
@@ -204,24 +335,23 @@ impl<Sink: Write> Perfetto<Sink> {
         let failed = if failed { " [failed]" } else { "" };
         let name = format!("{} (host-observed){failed}", shown(capture, label_id));
         // The id of an unreadable label may be any number, and far too large for a bit of its own.
-        if capture.trace.label(label_id) == Label::Unreadable {
+        if capture.trace.label(label_id) == Name::Unreadable {
             return Ok(SliceName::Inline(name));
         }
-        let words = self.processes[capture.index].sequences[track].words_to_learn(iid);
-        if self.known_words + words > KNOWN_WORDS_MAX {
-            let processes = self.processes.iter_mut();
-            let sequences = processes.flat_map(|process| &mut process.sequences);
-            sequences.for_each(Sequence::forget);
-            self.known_words = 0;
-        }
+        let words = self.processes[capture.index].sequences[track]
+            .names
+            .words_to_learn(iid);
+        self.make_room(words);
         let sequence = &mut self.processes[capture.index].sequences[track];
-        self.known_words += sequence.words_to_learn(iid);
-        sequence.learn(&mut self.packets, iid, name)?;
+        self.known_words += sequence.names.words_to_learn(iid);
+        sequence.learn_name(&mut self.packets, iid, name)?;
         Ok(SliceName::Interned(iid))
     }
 
-    /// Begins the regions that were still running, and marks the last moment shown on each of their tracks.
+    /// Begins the regions that were still running. With several captures, which end at different moments, each of them ends where its own capture
+    /// does; otherwise the last moment shown is marked on each of their tracks.
     fn open_regions(&mut self, capture: &Capture, outcome: &Outcome) -> io::Result<()> {
+        let ends = self.processes.len() > 1;
         let ids = self.processes[capture.index].ids;
         // From the oldest to the newest.
         let open = &outcome.report.open_regions;
@@ -236,18 +366,26 @@ impl<Sink: Write> Perfetto<Sink> {
         // The newest is placed first, so that those that began before it can go around it.
         for (region, flow_id) in open.iter().zip(flow_ids).rev() {
             let start_ns = region.start_ns.min(SHOWN_NS_MAX);
-            let Some(place) = self.place(capture, region.lane, start_ns, None)? else {
+            let of = (region.lane, region.thread_id);
+            let Some(place) = self.place(capture, of, start_ns, None)? else {
                 continue;
             };
+            let arguments = self.arguments(capture, &region.arguments);
             let slice = OpenSlice {
                 region,
                 track_uuid: ids.uuid(TrackOf::Lane(place.lane, place.sub_lane)),
                 names_lane: place.lane == LaneKey::Others,
                 flow_id,
                 last_ns: outcome.report.last_ns,
+                arguments,
             };
             slice.write(&mut self.packets, self.head, capture)?;
-            tracks.insert(slice.track_uuid);
+            if ends {
+                let last_ns = outcome.last_shown_ns().max(region.start_ns);
+                slice.write_end(&mut self.packets, self.head, last_ns)?;
+            } else {
+                tracks.insert(slice.track_uuid);
+            }
         }
         let name = marks::unfinished(outcome);
         for uuid in tracks {
@@ -266,21 +404,60 @@ impl<Sink: Write> Perfetto<Sink> {
     }
 }
 
-impl<Sink: Write> Format for Perfetto<Sink> {
-    #[inline]
-    fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
-        let start_ns = event.start_ns.min(SHOWN_NS_MAX);
-        let end_ns = event.end_ns().min(SHOWN_NS_MAX);
-        if !self.extras.no_counters {
-            let rates = &mut self.processes[capture.index].copy_rates;
-            rates.add(event.lane, start_ns, end_ns, event.copied_bytes);
-        }
-        let Some(place) = self.place(capture, event.lane, start_ns, Some(end_ns))? else {
-            return Ok(());
-        };
-        let name = self.name(capture, place.track, event.label_id, event.failed)?;
-        let flow_id = self.flow_id(capture, event.correlation_id, start_ns);
+impl<Sink: Write> Perfetto<Sink> {
+    /// Adds a sample to the counter of its label.
+    fn value(&mut self, capture: &Capture, value: &Event) -> io::Result<()> {
         let process = &mut self.processes[capture.index];
+        if !value.value.is_finite() {
+            process.values_left_out += 1;
+            return Ok(());
+        }
+        let ids = process.ids;
+        let uuid = ids.uuid(TrackOf::Value(value.label_id));
+        if process.values.insert(value.label_id) {
+            let descriptor = TrackDescriptor {
+                uuid: Some(uuid),
+                parent_uuid: Some(ids.uuid(TrackOf::Capture)),
+                name: Some(value_name(capture, value.label_id)),
+                counter: Some(CounterDescriptor::default()),
+                sibling_order_rank: Some(RANK_OF_VALUE),
+                ..TrackDescriptor::default()
+            };
+            self.head.track(&mut self.packets, descriptor)?;
+        }
+        let sample = TrackEvent {
+            r#type: Some(COUNTER),
+            track_uuid: Some(uuid),
+            double_counter_value: Some(value.value),
+            ..TrackEvent::default()
+        };
+        self.head
+            .event_at(&mut self.packets, value.start_ns, sample)
+    }
+
+    /// Writes a region or a mark on its track, from `start_ns` to `end_ns`.
+    #[inline]
+    fn slice(
+        &mut self,
+        capture: &Capture,
+        event: &Event,
+        place: Place,
+        flow_id: Option<u64>,
+        (start_ns, end_ns): (u64, u64),
+    ) -> io::Result<()> {
+        let track = place.track;
+        let name = self.name(capture, track, event)?;
+        let [thread, group] = self.texts(capture, track, event)?;
+        let arguments = match event.arguments.is_empty() {
+            true => Vec::new(),
+            false => encoded(Arg::Arguments, &self.arguments(capture, &event.arguments)),
+        };
+        let name_bytes = match &name {
+            SliceName::Interned(_) => 0,
+            SliceName::Inline(name) => name.len(),
+        };
+        let process = &mut self.processes[capture.index];
+        let sequence = &mut process.sequences[track];
         let slice = Slice {
             event,
             name,
@@ -288,12 +465,53 @@ impl<Sink: Write> Format for Perfetto<Sink> {
             end_ns: self.head.epoch_ns + end_ns,
             flow_id,
             names_lane: place.lane == LaneKey::Others,
+            thread,
+            group,
+            arguments: &arguments,
             several_rings: process.several_rings,
         };
+        let more_bytes = arguments.len() + name_bytes;
+        if more_bytes > REGION_BYTES_MAX / 2 {
+            let mut buffer = vec![0; REGION_BYTES_MAX + more_bytes];
+            let mut pen = Pen::new(&mut buffer, 0);
+            slice.put(&mut pen, sequence);
+            let end = pen.at();
+            return self.packets.put_whole(&buffer[..end]);
+        }
         let mut pen = self.packets.pen();
-        slice.put(&mut pen, &mut process.sequences[place.track]);
+        slice.put(&mut pen, sequence);
         let end = pen.at();
         self.packets.advance_to(end)
+    }
+}
+
+impl<Sink: Write> Format for Perfetto<Sink> {
+    #[inline]
+    fn event(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
+        let start_ns = event.start_ns.min(SHOWN_NS_MAX);
+        let end_ns = event.end_ns().min(SHOWN_NS_MAX);
+        let of = (event.lane, event.thread_id);
+        if !self.extras.no_counters {
+            let rates = &mut self.processes[capture.index].copy_rates;
+            rates.add(event.lane, start_ns, end_ns, event.copied_bytes);
+        }
+        let Some(place) = self.place(capture, of, start_ns, Some(end_ns))? else {
+            return Ok(());
+        };
+        let flow_id = self.flow_id(capture, event.correlation_id, start_ns);
+        self.slice(capture, event, place, flow_id, (start_ns, end_ns))
+    }
+
+    fn moment(&mut self, capture: &Capture, event: &Event) -> io::Result<()> {
+        if event.kind == Kind::Value {
+            return self.value(capture, event);
+        }
+        let place = self.processes[capture.index].lanes.first(event.lane);
+        if place.is_new {
+            self.begin_track(capture, place)?;
+        }
+        let at_ns = event.start_ns.min(SHOWN_NS_MAX);
+        self.slice(capture, event, place, None, (at_ns, at_ns))
     }
 
     /// Writes the regions still running, the marks, the counters and the facts about the captures.
@@ -305,13 +523,24 @@ impl<Sink: Write> Format for Perfetto<Sink> {
             let (packets, head, ids) = (&mut self.packets, self.head, process.ids);
             if !self.extras.no_marks {
                 let uuid = ids.uuid(TrackOf::Capture);
-                for mark in marks::of(captures, capture, outcome) {
+                let left_out = process.values_left_out;
+                for mark in marks::of(captures, capture, outcome, left_out) {
                     instants::write_mark(packets, head, uuid, mark.at_ns, mark.name, &mark.args)?;
                 }
             }
-            counters::write_counters(packets, head, ids, process.copy_rates.samples())?;
+            let samples = process.copy_rates.samples();
+            counters::write_counters(packets, head, (capture, ids), samples)?;
         }
-        let facts = serde_json::to_string(&Metadata::new(captures, outcomes))?;
+        if captures.len() > 1 {
+            self.head.tie_clocks(&mut self.packets, captures)?;
+        }
+        let left_out = self.processes.iter().map(|process| process.values_left_out);
+        let left_out = left_out.sum::<u64>();
+        let mut facts = serde_json::to_string(&Metadata::new(captures, outcomes))?;
+        if left_out > 0 {
+            facts.pop();
+            facts += &format!(r#","values_left_out":{}}}"#, json!(Exact(left_out)));
+        }
         self.head
             .metadata(&mut self.packets, "hrx-capture", facts)?;
         self.flush()
@@ -320,13 +549,18 @@ impl<Sink: Write> Format for Perfetto<Sink> {
 
 impl<Sink: Write> FollowedFormat for Perfetto<Sink> {
     fn flush(&mut self) -> io::Result<()> {
+        for process in &mut self.processes {
+            process.threads.forget();
+        }
         self.packets.flush()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use hrx_trace_format::{Geometry, OpenRecord, Record};
+    use hrx_trace_format::name::NAME_LABEL;
+    use hrx_trace_format::record::FLAG_CANCELLED;
+    use hrx_trace_format::{ArgumentValue, Geometry, Name as Written, OpenRecord, Record};
     use prost::Message;
 
     use super::head::{EPOCH_NS_MAX, HEAD_SEQUENCE};
@@ -337,7 +571,7 @@ mod tests {
     };
     use super::*;
     use crate::input::conversion::write_everything;
-    use hrx_trace_tests::capture::{Capture as Made, region, running};
+    use hrx_trace_tests::capture::{Capture as Made, mark, region, running, value};
 
     fn convert(made: &[&Made], extras: Extras) -> (Vec<u8>, Vec<TracePacket>) {
         let captures = Captures::new(
@@ -370,21 +604,21 @@ mod tests {
                 clocks.insert(sequence, snapshot.clocks[0].timestamp.expect("a time"));
             }
             if let Some(event) = &packet.track_event {
-                let begins = event.r#type == Some(SLICE_BEGIN);
+                let is_end = event.r#type == Some(SLICE_END);
                 assert_eq!(
                     packet.sequence_flags,
-                    begins.then_some(NEEDS_INCREMENTAL_STATE)
+                    (!is_end).then_some(NEEDS_INCREMENTAL_STATE)
                 );
-                let clock = clocks.get_mut(&sequence).expect("a clock before its use");
+                let clock = clocks.get_mut(&sequence);
                 let timestamp = packet.timestamp.expect("a time");
-                let at_ns = match packet.timestamp_clock_id {
-                    Some(clock_id) => {
-                        assert_eq!(clock_id, CLOCK_BOOTTIME);
-                        timestamp
-                    }
-                    None => {
+                let at_ns = match (packet.timestamp_clock_id, clock) {
+                    (None, Some(clock)) => {
                         *clock += timestamp;
                         *clock
+                    }
+                    (clock_id, _) => {
+                        assert!(clock_id.is_none_or(|clock_id| clock_id == CLOCK_BOOTTIME));
+                        timestamp
                     }
                 };
                 events.push((sequence, at_ns, event));
@@ -524,7 +758,7 @@ mod tests {
     /// Enough labels and tracks that sequences forget the names they know again and again, and names that are written past the chunk.
     #[test]
     fn names_are_known_before_they_are_used() {
-        let mut made = Made::with(Geometry::new(400).label_bytes(4 << 20));
+        let mut made = Made::with(Geometry::new(400).name_bytes(4 << 20));
         let labels: Vec<u32> = (0..200)
             .map(|i| made.label(&format!("{i}{}", "x".repeat(16_000))))
             .collect();
@@ -631,6 +865,153 @@ mod tests {
             }),
             (3, 2, 0)
         );
+    }
+
+    /// The arguments of an event, one below the other; and texts that are interned, or too long for the buffer of plain regions.
+    #[test]
+    fn marks_values_and_arguments() {
+        let mut made = Made::new(64);
+        made.name(&Written::thread(99, 0, "worker-3"));
+        let nccl = made.group("nccl");
+        let reduce = made.name(&Written::of(NAME_LABEL, "all_reduce").in_group(nccl));
+        let [batch, path] = ["batch", "path"].map(|key| made.key(key));
+        let long = "x".repeat(256);
+        let mut arguments = vec![
+            (batch, ArgumentValue::U64(u64::MAX)),
+            (batch, ArgumentValue::I64(-5)),
+            (path, ArgumentValue::F64(0.5)),
+        ];
+        arguments.extend((0..3).map(|_| (path, ArgumentValue::Text(long.as_bytes()))));
+        made.mark(hrx_trace_format::Mark {
+            label_id: reduce,
+            ..mark(1, 500)
+        });
+        made.value(value(reduce, 600, -0.25));
+        made.value(value(reduce, 650, f64::INFINITY));
+        made.record_with(
+            Record {
+                flags: FLAG_CANCELLED,
+                ..region(1, 1_000, 50)
+            },
+            &arguments[..1],
+        );
+        let mut many = Made::new(1 << 10);
+        let key = many.key("key");
+        let arguments_of_16_kib = vec![(key, ArgumentValue::Text(long.as_bytes())); 70];
+        many.record_with(region(1, 5, 50), &arguments_of_16_kib);
+        let (_, packets) = convert(&[&made], Extras::default());
+        let events = events(&packets);
+        let types: Vec<_> = events.iter().filter_map(|event| event.2.r#type).collect();
+        assert_eq!(types, [INSTANT, SLICE_BEGIN, SLICE_END]);
+        let text = |iid: Arg, text: u64| DebugAnnotation {
+            name_iid: Some(iid as u64),
+            string_value_iid: Some(text),
+            ..DebugAnnotation::default()
+        };
+        assert_eq!(
+            events[0].2.debug_annotations,
+            [
+                arg(Arg::ThreadId, 99),
+                text(Arg::Thread, 1),
+                text(Arg::Group, 2)
+            ]
+        );
+        let region = events[1].2;
+        assert_eq!(
+            region.name.as_deref(),
+            Some("native region (host-observed) [cancelled]")
+        );
+        let last = region.debug_annotations.last().expect("arguments");
+        assert_eq!(last.name_iid, Some(Arg::Arguments as u64));
+        let entry = &last.dict_entries[0];
+        assert_eq!(entry.name.as_deref(), Some("batch"));
+        assert_eq!(entry.string_value.as_deref(), Some("18446744073709551615"));
+        let interned = packets
+            .iter()
+            .filter_map(|packet| packet.interned_data.as_ref());
+        let texts: Vec<_> = interned
+            .flat_map(|data| &data.debug_annotation_string_values)
+            .filter_map(|text| text.name.as_deref())
+            .collect();
+        assert_eq!(texts, ["worker-3", "nccl"]);
+        let samples = packets
+            .iter()
+            .filter_map(|packet| packet.track_event.as_ref());
+        let samples: Vec<_> = samples
+            .filter_map(|event| event.double_counter_value)
+            .collect();
+        assert_eq!(samples, [-0.25]);
+
+        let (_, packets) = convert(&[&many], Extras::default());
+        let of_many = self::events(&packets);
+        let last = of_many[0].2.debug_annotations.last().expect("arguments");
+        assert_eq!(last.dict_entries[0].array_values.len(), 70);
+
+        // Every kind of value, in an order of its own below its name.
+        let mut all = Made::new(64);
+        let keys = ["batch", "path"].map(|key| all.key(key));
+        let arguments: Vec<_> = arguments
+            .iter()
+            .map(|(key, value)| (keys[usize::from(*key == path)], *value))
+            .collect();
+        all.mark_with(mark(1, 500), &arguments);
+        let (_, packets) = convert(&[&all], Extras::default());
+        let all = self::events(&packets);
+        let last = all[0].2.debug_annotations.last().expect("arguments");
+        assert_eq!(last.dict_entries[0].array_values[1].int_value, Some(-5));
+        assert_eq!(last.dict_entries[1].array_values[0].double_value, Some(0.5));
+        assert_eq!(
+            last.dict_entries[1].array_values[3].string_value,
+            Some(long)
+        );
+    }
+
+    /// The bug: of several captures, one had ended early with regions open, and they lasted until the end of the whole. And wall times after a suspend
+    /// were off by as long as it took.
+    #[test]
+    fn with_several_captures_each_has_its_end_and_its_clocks() {
+        const SLEPT_NS: u64 = 8 * 3_600_000_000_000;
+        let mut early = Made::new(8);
+        early.record(region(1, 100, 400));
+        early.open(0, running(1, 50)).open(1, running(1, 200));
+        let mut late = Made::new(8);
+        late.identity.epoch_monotonic_ns += 1_000_000;
+        late.identity.epoch_realtime_ns += 1_000_000 + SLEPT_NS;
+        late.record(region(0, 9_000, 1_000));
+        let (_, packets) = convert(&[&late, &early], Extras::default());
+        let zero_ns = early.identity.epoch_boottime_ns;
+        let of_head = packets
+            .iter()
+            .filter(|packet| packet.trusted_packet_sequence_id == Some(HEAD_SEQUENCE));
+        let ends: Vec<_> = of_head
+            .clone()
+            .filter(|packet| {
+                let event = packet.track_event.as_ref();
+                event.is_some_and(|event| event.r#type == Some(SLICE_END))
+            })
+            .map(|packet| packet.timestamp.expect("a time") - zero_ns)
+            .collect();
+        assert_eq!(ends, [500, 500]);
+        let snapshots: Vec<Vec<_>> = of_head
+            .filter_map(|packet| packet.clock_snapshot.as_ref())
+            .map(|snapshot| {
+                let clocks = snapshot.clocks.iter();
+                clocks
+                    .map(|clock| (clock.clock_id, clock.timestamp))
+                    .collect()
+            })
+            .collect();
+        let expected = |made: &Made, shift_ns: u64| {
+            vec![
+                (Some(6), Some(zero_ns + shift_ns)),
+                (Some(1), Some(made.identity.epoch_realtime_ns)),
+                (Some(3), Some(made.identity.epoch_monotonic_ns)),
+            ]
+        };
+        assert_eq!(snapshots, [expected(&early, 0), expected(&late, 1_000_000)]);
+        // One capture alone has none: Perfetto opens a process of itself only if it is the one group.
+        let (_, packets) = convert(&[&early], Extras::default());
+        assert!(packets.iter().all(|packet| packet.clock_snapshot.is_none()));
     }
 
     #[test]

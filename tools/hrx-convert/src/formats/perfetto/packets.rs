@@ -13,7 +13,7 @@ use crate::formats::perfetto::pen::{Pen, put_bytes};
 /// A chunk is written out once it holds this many bytes.
 pub const CHUNK_BYTES: usize = 256 << 10;
 /// More than the two packets of a region take.
-const REGION_BYTES_MAX: usize = 2 << 10;
+pub const REGION_BYTES_MAX: usize = 2 << 10;
 /// More than a packet's key and length take.
 const PACKET_HEAD_BYTES_MAX: usize = 16;
 
@@ -52,6 +52,12 @@ impl<Sink: Write> PacketStream<Sink> {
 
     pub fn put(&mut self, packet: &TracePacket) -> io::Result<()> {
         self.put_encoded(&packet.encode_to_vec())
+    }
+
+    /// Writes whole packets, with their keys and lengths.
+    pub fn put_whole(&mut self, packets: &[u8]) -> io::Result<()> {
+        self.write_out()?;
+        self.sink.write_all(packets)
     }
 
     pub fn put_encoded(&mut self, packet: &[u8]) -> io::Result<()> {

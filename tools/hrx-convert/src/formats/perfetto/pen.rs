@@ -94,7 +94,7 @@ impl<'buffer> Pen<'buffer> {
         Length(self.at - 1)
     }
 
-    /// Ends the message begun last, which must be shorter than 2^14 bytes.
+    /// Ends the message begun last.
     #[inline]
     pub fn end(&mut self, length: Length) {
         let bytes = self.at - length.0 - 1;
@@ -105,13 +105,13 @@ impl<'buffer> Pen<'buffer> {
         }
     }
 
-    /// Most messages are short enough for a length of one byte. This makes room for the second.
+    /// Most messages are short enough for a length of one byte. This makes room for the others.
     #[cold]
     fn end_long(&mut self, Length(at): Length, bytes: usize) {
-        self.buffer.copy_within(at + 1..self.at, at + 2);
-        self.buffer[at] = bytes as u8 | 0x80;
-        self.buffer[at + 1] = (bytes >> 7) as u8;
-        self.at += 1;
+        let (length, len) = varint(bytes as u64);
+        self.buffer.copy_within(at + 1..self.at, at + len);
+        self.buffer[at..at + len].copy_from_slice(&length[..len]);
+        self.at += len - 1;
     }
 }
 
@@ -175,7 +175,7 @@ mod tests {
 
     /// What `write` writes over old content.
     fn written(write: impl Fn(&mut Pen)) -> Vec<u8> {
-        let mut buffer = [0xA5; 1024];
+        let mut buffer = vec![0xA5; 40_000];
         let mut pen = Pen::new(&mut buffer, 3);
         write(&mut pen);
         let end = pen.at();
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn messages_of_any_length_inside_each_other() {
-        for inner_bytes in [0, 1, 120, 125, 126, 127, 128, 129, 700] {
+        for inner_bytes in [0, 1, 120, 125, 126, 127, 128, 129, 700, 20_000] {
             let content = vec![7; inner_bytes];
             let message = |content: &[u8]| {
                 let mut message = vec![key(1, WireType::LengthDelimited)];

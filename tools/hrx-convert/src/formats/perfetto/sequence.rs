@@ -25,40 +25,70 @@ pub struct Sequence {
     pub of_begin: Short,
     /// An end packet without its timestamp. It directly follows its begin packet, which has required all it needs.
     pub of_end: Short,
-    /// What the sequence's clock shows.
-    pub clock_ns: u64,
-    /// The names that the sequence knows, one bit each, by their iid.
-    known: Vec<u64>,
+    /// What the sequence's clock shows. None: it has none, and all its times are absolute.
+    pub clock_ns: Option<u64>,
+    /// The names that the sequence knows.
+    pub names: Known,
+    /// The texts of args that it knows.
+    pub texts: Known,
+}
+
+/// Numbers that a sequence knows, one bit each.
+#[derive(Default)]
+pub struct Known(Vec<u64>);
+
+impl Known {
+    #[inline]
+    pub fn knows(&self, iid: u64) -> bool {
+        let word = self.0.get((iid / 64) as usize);
+        word.is_some_and(|word| word >> (iid % 64) & 1 != 0)
+    }
+
+    /// By how many words it grows if it learns a number.
+    pub fn words_to_learn(&self, iid: u64) -> usize {
+        ((iid / 64 + 1) as usize).saturating_sub(self.0.len())
+    }
+
+    fn learn(&mut self, iid: u64) {
+        let words = self.0.len() + self.words_to_learn(iid);
+        self.0.resize(words, 0);
+        self.0[(iid / 64) as usize] |= 1 << (iid % 64);
+    }
 }
 
 impl Sequence {
-    /// Writes the packet that begins the sequence. `epoch_ns`: the timeline's zero on CLOCK_BOOTTIME.
+    /// Writes the packet that begins the sequence. `epoch_ns`: the timeline's zero on CLOCK_BOOTTIME, if the sequence has a clock of its own.
     pub fn begin<Sink: Write>(
         packets: &mut PacketStream<Sink>,
         number: u32,
-        epoch_ns: u64,
+        epoch_ns: Option<u64>,
         track_uuid: u64,
     ) -> io::Result<Self> {
         let clock = |clock_id, is_incremental| Clock {
             clock_id: Some(clock_id),
-            timestamp: Some(epoch_ns),
+            timestamp: epoch_ns,
             is_incremental,
+        };
+        let own_clock = epoch_ns.map(|_| ClockSnapshot {
+            clocks: vec![
+                clock(CLOCK_OF_SEQUENCE, Some(true)),
+                clock(CLOCK_BOOTTIME, None),
+            ],
+            primary_trace_clock: None,
+        });
+        let clock_id = match own_clock {
+            Some(_) => CLOCK_OF_SEQUENCE,
+            None => CLOCK_BOOTTIME,
         };
         packets.put(&TracePacket {
             sequence_flags: Some(INCREMENTAL_STATE_CLEARED),
             trace_packet_defaults: Some(TracePacketDefaults {
-                timestamp_clock_id: Some(CLOCK_OF_SEQUENCE),
+                timestamp_clock_id: Some(clock_id),
                 track_event_defaults: Some(TrackEventDefaults {
                     track_uuid: Some(track_uuid),
                 }),
             }),
-            clock_snapshot: Some(ClockSnapshot {
-                clocks: vec![
-                    clock(CLOCK_OF_SEQUENCE, Some(true)),
-                    clock(CLOCK_BOOTTIME, None),
-                ],
-                primary_trace_clock: None,
-            }),
+            clock_snapshot: own_clock,
             interned_data: Some(interned_at_first()),
             ..TracePacket::of_sequence(number)
         })?;
@@ -74,48 +104,58 @@ impl Sequence {
                 put_bytes(out, field::PACKET_TRACK_EVENT, event.bytes());
             }),
             clock_ns: epoch_ns,
-            known: Vec::new(),
+            names: Known::default(),
+            texts: Known::default(),
         })
     }
 
-    #[inline]
-    pub fn knows(&self, iid: u64) -> bool {
-        let word = self.known.get((iid / 64) as usize);
-        word.is_some_and(|word| word >> (iid % 64) & 1 != 0)
-    }
-
-    /// By how many words [`Self::known`] grows if the sequence learns a name.
-    pub fn words_to_learn(&self, iid: u64) -> usize {
-        ((iid / 64 + 1) as usize).saturating_sub(self.known.len())
-    }
-
     /// Writes the packet that interns a name.
-    pub fn learn<Sink: Write>(
+    pub fn learn_name<Sink: Write>(
         &mut self,
         packets: &mut PacketStream<Sink>,
         iid: u64,
         name: String,
     ) -> io::Result<()> {
-        let words = self.known.len() + self.words_to_learn(iid);
-        self.known.resize(words, 0);
-        self.known[(iid / 64) as usize] |= 1 << (iid % 64);
+        self.names.learn(iid);
+        let interned = InternedData {
+            event_names: vec![Interned::new(iid, name)],
+            ..InternedData::default()
+        };
+        self.learn(packets, interned)
+    }
+
+    /// Writes the packet that interns the text of an arg.
+    pub fn learn_text<Sink: Write>(
+        &mut self,
+        packets: &mut PacketStream<Sink>,
+        iid: u64,
+        text: String,
+    ) -> io::Result<()> {
+        self.texts.learn(iid);
+        let interned = InternedData {
+            debug_annotation_string_values: vec![Interned::new(iid, text)],
+            ..InternedData::default()
+        };
+        self.learn(packets, interned)
+    }
+
+    fn learn<Sink: Write>(
+        &self,
+        packets: &mut PacketStream<Sink>,
+        interned: InternedData,
+    ) -> io::Result<()> {
         let mut packet = Vec::from(self.of_begin.bytes());
         let names = TracePacket {
-            interned_data: Some(InternedData {
-                event_names: vec![Interned {
-                    iid: Some(iid),
-                    name: Some(name),
-                }],
-                ..InternedData::default()
-            }),
+            interned_data: Some(interned),
             ..TracePacket::default()
         };
         packet.extend(names.encode_to_vec());
         packets.put_encoded(&packet)
     }
 
-    /// Frees the memory for names. A name may be interned twice.
+    /// Frees the memory for names and texts. Each may be interned twice.
     pub fn forget(&mut self) {
-        self.known = Vec::new();
+        self.names = Known::default();
+        self.texts = Known::default();
     }
 }

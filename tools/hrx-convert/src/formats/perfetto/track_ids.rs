@@ -3,11 +3,12 @@
 use crate::figures::groups::LaneKey;
 use crate::input::captures::Capture;
 use crate::tracks::mix::mixed;
+use crate::tracks::tids::place_of;
 
 /// Sub-lanes of a lane that have a rank of their own.
 const RANKS_PER_LANE: u32 = 1 << 10;
-/// Lanes whose tracks have ranks of their own.
-const RANKED_LANES: u32 = 1 << 20;
+/// Lanes whose tracks have ranks of their own, by their places.
+const RANKED_LANES: u32 = 2_000_000;
 
 /// What a track shows.
 #[derive(Clone, Copy)]
@@ -17,6 +18,8 @@ pub enum TrackOf {
     Capture,
     /// A lane's copy rate.
     Rate(u32),
+    /// The values with a label.
+    Value(u32),
     /// A lane's sub-lane.
     Lane(LaneKey, usize),
 }
@@ -43,10 +46,11 @@ impl TrackIds {
             TrackOf::Process => 0,
             TrackOf::Capture => 1,
             TrackOf::Rate(lane) => 1 << 32 | u64::from(lane),
+            TrackOf::Value(label_id) => 3 << 32 | u64::from(label_id),
             TrackOf::Lane(LaneKey::Number(lane), sub_lane) => {
                 mixed(2 << 32 | u64::from(lane)) ^ sub_lane as u64
             }
-            TrackOf::Lane(LaneKey::Others, sub_lane) => mixed(3 << 32) ^ sub_lane as u64,
+            TrackOf::Lane(LaneKey::Others, sub_lane) => mixed(4 << 32) ^ sub_lane as u64,
         };
         mixed(self.key ^ mixed(number)).max(1)
     }
@@ -57,8 +61,8 @@ impl TrackIds {
     }
 }
 
-/// The rank of a sub-lane's track among its siblings, which come lane by lane. An i32 has room for a thousand tracks of each of a million lanes;
-/// tracks beyond that share ranks, but stay in order.
+/// The rank of a sub-lane's track among its siblings, which come lane by lane, in the order of [`place_of`]. An i32 has room for a thousand tracks of
+/// each of two million lanes; tracks beyond that share ranks, but stay in order.
 pub fn rank_of_sub_lane(lane: LaneKey, sub_lane: usize) -> i32 {
     let in_lane = sub_lane.min(RANKS_PER_LANE as usize - 2) as u32;
     match lane {
@@ -73,12 +77,15 @@ pub fn rank_of_rate(lane: u32) -> i32 {
     rank(lane, RANKS_PER_LANE - 1)
 }
 
+/// The rank of a counter of values: after all lanes.
+pub const RANK_OF_VALUE: i32 = i32::MAX;
+
 fn rank(lane: u32, in_lane: u32) -> i32 {
-    let rank = match lane {
-        0..RANKED_LANES => (lane + 1) * RANKS_PER_LANE + in_lane,
-        _ => (RANKED_LANES + 1) * RANKS_PER_LANE + (lane >> 3),
+    let rank = match place_of(lane) {
+        Some(place @ ..RANKED_LANES) => place * RANKS_PER_LANE + in_lane,
+        _ => RANKED_LANES * RANKS_PER_LANE + (lane >> 6),
     };
-    rank.min(i32::MAX as u32) as i32
+    rank.min(i32::MAX as u32 - 1) as i32
 }
 
 #[cfg(test)]
@@ -87,7 +94,22 @@ mod tests {
 
     #[test]
     fn ranks_are_in_the_order_of_lanes() {
-        let lanes = [0, 1, 4, 5, (1 << 20) - 1, 1 << 20, 1 << 30, u32::MAX];
+        // Those that were given out by name come after the first hundred.
+        let named = 1 << 31;
+        let lanes = [
+            0,
+            1,
+            4,
+            5,
+            98,
+            named,
+            named + 1,
+            99,
+            100,
+            1 << 20,
+            1 << 30,
+            u32::MAX,
+        ];
         let ranks: Vec<i32> = lanes
             .iter()
             .flat_map(|lane| {
