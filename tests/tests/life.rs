@@ -448,7 +448,7 @@ fn the_exit_of_a_child_changes_nothing() {
 
 /// A child that begins a capture of its own says so in that one.
 #[test]
-fn a_childs_own_capture() {
+fn a_capture_of_the_child() {
     let (folder, path) = folder();
     let own = folder.path().join("own.hrxt");
     let mut command = host(&path, "trace T 16 fork create-noticing-exit");
