@@ -42,7 +42,7 @@ IDENTITY = [
     ("capacity", "Q"), ("ring_count", "I"), ("open_slots", "I"), ("epoch_monotonic_ns", "Q"), ("epoch_realtime_ns", "Q"),
     ("epoch_boottime_ns", "Q"), ("epoch_bracket_ns", "I"), ("clock", "I"), ("monotonic_offset_ns", "q"), ("time_namespace", "Q"),
     ("boot_id", "16s"), ("capture_id", "16s"), ("process_start_ticks", "Q"), ("pid_namespace", "Q"), ("process_id", "I"),
-    ("attributes_bytes", "I"), ("identity_flags", "I"), ("unused", "I"), ("host_name", "64s"), ("program", "64s"), ("attributes", "656s"),
+    ("attributes_bytes", "I"), ("identity_flags", "I"), ("stack_start", "I"), ("host_name", "64s"), ("program", "64s"), ("attributes", "656s"),
 ]  # fmt: skip
 
 

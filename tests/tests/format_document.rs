@@ -39,7 +39,7 @@ fn identity_fields() -> Vec<Field> {
     fields!(Identity: magic version_major version_minor identity_bytes crc32 salt file_bytes counters_offset witness_offset
         control_offset control_stride open_offset open_stride name_offset name_bytes ring_offset ring_stride capacity ring_count
         open_slots epoch_monotonic_ns epoch_realtime_ns epoch_boottime_ns epoch_bracket_ns clock monotonic_offset_ns
-        time_namespace boot_id capture_id process_start_ticks pid_namespace process_id attributes_bytes identity_flags unused
+        time_namespace boot_id capture_id process_start_ticks pid_namespace process_id attributes_bytes identity_flags stack_start
         host_name program attributes)
 }
 

@@ -57,8 +57,9 @@ impl Ending {
             (Process::Ending, _) => Self::Ending,
             (Process::Runs, Lock::Free) => match writer.is_mapped {
                 Some(true) => Self::Live,
-                Some(false) => Self::ReplacedByExec,
-                None => Self::CannotTell,
+                Some(false) if writer.is_replaced => Self::ReplacedByExec,
+                // It dropped the recorder, or this is a copy of a file that it still writes.
+                Some(false) | None => Self::CannotTell,
             },
             (Process::Runs, _) | (Process::NotKnown, Lock::Held) => Self::Live,
             // If no process had the file open for writing, the writer would have died. Only a read lease would tell (F_SETLEASE), which is not to be had
@@ -83,6 +84,7 @@ mod tests {
         lock: Lock::Free,
         process: Process::NotKnown,
         is_mapped: None,
+        is_replaced: false,
     };
 
     #[test]
@@ -115,13 +117,15 @@ mod tests {
                 assert_eq!(Ending::new(7, None, &writer), expected, "{writer:?}");
             }
         }
-        for (is_mapped, expected) in [
-            (Some(true), Ending::Live),
-            (Some(false), Ending::ReplacedByExec),
+        for (is_mapped, is_replaced, expected) in [
+            (Some(true), false, Ending::Live),
+            (Some(false), true, Ending::ReplacedByExec),
+            (Some(false), false, Ending::CannotTell),
         ] {
             let writer = Writer {
                 process: Process::Runs,
                 is_mapped,
+                is_replaced,
                 ..SEEN
             };
             assert_eq!(Ending::new(STATE_RECORDING, None, &writer), expected);
@@ -181,6 +185,8 @@ mod tests {
     }
 
     /// A real file with a real lock. The process is this one, which does not map the file.
+    ///
+    /// The bug: a copy of a live capture, and one whose recorder was dropped by a panic, read as "replaced by exec".
     #[test]
     fn endings_of_a_file() {
         let folder = tempfile::tempdir().unwrap();
@@ -189,7 +195,7 @@ mod tests {
         let write = |image: &Image| fs::write(&path, &image.bytes).unwrap();
         write(&image);
         let writer = File::open(&path).unwrap();
-        assert_eq!(Trace::open(&path).unwrap().ending(), Ending::ReplacedByExec);
+        assert_eq!(Trace::open(&path).unwrap().ending(), Ending::CannotTell);
         writer.try_lock().unwrap();
         let mut trace = Trace::open(&path).unwrap();
         assert_eq!(trace.ending(), Ending::Live);
@@ -198,7 +204,7 @@ mod tests {
         assert_eq!(Trace::open(&path).unwrap().ending(), Ending::Live);
         writer.unlock().unwrap();
         trace.refresh();
-        assert_eq!(trace.ending(), Ending::ReplacedByExec);
+        assert_eq!(trace.ending(), Ending::CannotTell);
         assert!(writer.try_lock().is_ok());
 
         image.finish(5);

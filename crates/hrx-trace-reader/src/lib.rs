@@ -117,5 +117,5 @@ pub use hrx_trace_format::{Identity, MEASUREMENT};
 
 /// Which process, of which boot, in which PID and time namespaces: what makes a process id and its start mean something.
 pub mod process {
-    pub use crate::os::{boot_id, pid_namespace, start_ticks, time_namespace};
+    pub use crate::os::{boot_id, pid_namespace, stack_start, start_ticks, time_namespace};
 }

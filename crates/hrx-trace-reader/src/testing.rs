@@ -379,6 +379,7 @@ pub(crate) fn ours() -> Identity {
         boot_id: os::boot_id().unwrap(),
         process_id: std::process::id(),
         process_start_ticks: os::start_ticks(std::process::id()).unwrap(),
+        stack_start: os::stack_start(std::process::id()).unwrap(),
         pid_namespace: os::pid_namespace().unwrap(),
         time_namespace: os::time_namespace().unwrap(),
         ..compact(4, 1)

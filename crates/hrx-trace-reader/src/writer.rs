@@ -19,6 +19,8 @@ pub(crate) struct Writer {
     pub(crate) process: Process,
     /// Whether the process still maps the file. Asked only where it decides: it runs, and the lock is free.
     pub(crate) is_mapped: Option<bool>,
+    /// Whether the process runs another program than the one that recorded. Asked only of one that does not map the file.
+    pub(crate) is_replaced: bool,
 }
 
 /// The boot that the capture is of.
@@ -40,6 +42,7 @@ impl Writer {
             lock: source.lock(),
             process: Process::NotKnown,
             is_mapped: None,
+            is_replaced: false,
         };
         // Bytes in memory have no writer.
         if writer.lock == Lock::NoFile {
@@ -74,6 +77,9 @@ impl Writer {
         let place = source.place();
         self.is_mapped =
             place.and_then(|place| os::is_mapped(process_id, place.file, identity.file_bytes));
+        self.is_replaced = self.is_mapped == Some(false)
+            && identity.stack_start != 0
+            && os::stack_start(process_id).is_some_and(|start| start != identity.stack_start);
         // One that has ended meanwhile maps nothing.
         self.process = os::process(process_id, start_ticks);
     }
@@ -142,8 +148,9 @@ def mapped():
     memory = mmap.mmap(file.fileno(), 0)
 def said():
     inode = lambda name: os.stat('/proc/self/ns/' + name).st_ino
-    ticks = open('/proc/self/stat', errors='replace').read().rsplit(')', 1)[1].split()[19]
-    print(os.getpid(), os.readlink('/proc/self'), inode('pid'), inode('time'), ticks, flush=True)
+    stat = open('/proc/self/stat', errors='replace').read().rsplit(')', 1)[1].split()
+    ticks, stack = stat[19], int(stat[25]) >> 4 & 0xffffffff
+    print(os.getpid(), os.readlink('/proc/self'), inode('pid'), inode('time'), ticks, stack, flush=True)
 def asleep(): time.sleep(1000)
 ";
 
@@ -181,7 +188,7 @@ def asleep(): time.sleep(1000)
                 .split_whitespace()
                 .map(|word| word.parse().unwrap())
                 .collect();
-            let [own, here, pid_namespace, time_namespace, ticks] = numbers[..] else {
+            let [own, here, pid_namespace, time_namespace, ticks, stack_start] = numbers[..] else {
                 panic!("{prefix:?}: {line}");
             };
             let identity = Identity {
@@ -189,6 +196,7 @@ def asleep(): time.sleep(1000)
                 process_start_ticks: ticks,
                 pid_namespace,
                 time_namespace,
+                stack_start: stack_start as u32,
                 ..ours()
             };
             let subject = Self {

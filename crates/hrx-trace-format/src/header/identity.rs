@@ -78,8 +78,9 @@ pub struct Identity {
     pub attributes_bytes: u32,
     /// [`IDENTITY_OFFSET_KNOWN`]. The other bits are unused.
     pub identity_flags: u32,
-    /// Unused: a writer clears it, a reader ignores it.
-    pub unused: u32,
+    /// Bits 4 to 35 of the address at which the process's stack began (proc(5), /proc/pid/stat, field 28); 0: unknown. It differs after each exec, since the
+    /// kernel chooses it at random.
+    pub stack_start: u32,
     /// Name of the host, UTF-8, padded with zeroes.
     pub host_name: [u8; 64],
     /// Name of the program, UTF-8, padded with zeroes.

@@ -16,7 +16,7 @@ use linux as this_system;
 use other as this_system;
 
 pub(crate) use answers::{FileId, Process};
-pub use this_system::{boot_id, pid_namespace, start_ticks, time_namespace};
+pub use this_system::{boot_id, pid_namespace, stack_start, start_ticks, time_namespace};
 pub(crate) use this_system::{
     find, is_mapped, lock_taker, monotonic_ns, next_data, only_here, process,
 };

@@ -38,6 +38,12 @@ pub fn start_ticks(_process_id: u32) -> Option<u64> {
     None
 }
 
+/// Where a process's stack began. Always None on this system.
+#[must_use]
+pub fn stack_start(_process_id: u32) -> Option<u32> {
+    None
+}
+
 /// Processes are not looked for.
 pub(crate) fn process(_process_id: u32, _start_ticks: Option<u64>) -> Process {
     Process::NotKnown
@@ -80,6 +86,7 @@ mod tests {
         let own_id = std::process::id();
         assert_eq!(process(own_id, None), Process::NotKnown);
         assert_eq!(start_ticks(own_id), None);
+        assert_eq!(stack_start(own_id), None);
         let file = FileId {
             device: 1,
             inode: 1,

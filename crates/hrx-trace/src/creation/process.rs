@@ -19,7 +19,9 @@ pub fn describe(identity: &mut Identity) {
     identity.process_id = std::process::id();
     if let Some(pid_namespace) = pid_namespace(identity.process_id) {
         identity.pid_namespace = pid_namespace;
-        identity.process_start_ticks = start_ticks().unwrap_or_default();
+        let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        identity.process_start_ticks = field(&stat, 22).unwrap_or_default();
+        identity.stack_start = (field(&stat, 28).unwrap_or_default() >> 4) as u32;
     }
     if let Some(time_namespace) = namespace("time") {
         identity.time_namespace = time_namespace;
@@ -146,12 +148,15 @@ fn offset_of(clock: &str, lines: &str) -> Option<i64> {
     seconds.checked_mul(1_000_000_000)?.checked_add(nanoseconds)
 }
 
-/// When this process started, in clock ticks since boot: field 22 of its stat (proc(5)).
-fn start_ticks() -> Option<u64> {
-    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+/// A field of /proc/self/stat, numbered from 4 as in proc(5).
+fn field(stat: &str, number: usize) -> Option<u64> {
     // Field 2, the program's name, may hold anything, parentheses included: fields are counted from its last parenthesis.
     let (_, from_field_3) = stat.rsplit_once(')')?;
-    from_field_3.split_ascii_whitespace().nth(19)?.parse().ok()
+    from_field_3
+        .split_ascii_whitespace()
+        .nth(number.checked_sub(3)?)?
+        .parse()
+        .ok()
 }
 
 /// Copies as much of `text` as fits `field`, in whole characters.

@@ -83,6 +83,13 @@ pub fn start_ticks(process_id: u32) -> Option<u64> {
     Some(stat_of(&format!("/proc/{process_id}/stat"))?.start_ticks)
 }
 
+/// Where the stack of the program began that the process runs, as [`Identity::stack_start`](hrx_trace_format::Identity::stack_start) has it. None: not told.
+#[must_use]
+pub fn stack_start(process_id: u32) -> Option<u32> {
+    let address = stat_of(&format!("/proc/{process_id}/stat"))?.stack_start;
+    (address != 0).then_some((address >> 4) as u32)
+}
+
 /// The file systems that no other machine writes while this one reads, by their magic numbers (statfs(2)). Of a stacking one, overlayfs, the kernel
 /// forbids that anything else changes what lies below.
 const ONLY_HERE: [u64; 14] = [

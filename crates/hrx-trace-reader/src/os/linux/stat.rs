@@ -11,6 +11,8 @@ pub(super) struct Stat {
     threads: u64,
     /// Field 22, as the reader's time namespace shows it.
     pub(super) start_ticks: u64,
+    /// Field 28: where the program's stack began. 0: not told, as to a reader that may not trace the process.
+    pub(super) stack_start: u64,
 }
 
 /// It has begun to exit.
@@ -30,6 +32,7 @@ impl Stat {
             flags: fields.nth(5)?.parse().ok()?,
             threads: fields.nth(10)?.parse().ok()?,
             start_ticks: fields.nth(1)?.parse().ok()?,
+            stack_start: fields.nth(5)?.parse().ok()?,
         })
     }
 
@@ -70,7 +73,7 @@ mod tests {
 
     fn stat(name: &str, state: char, flags: u64, threads: u64) -> Option<Stat> {
         let stat = format!(
-            "7 ({name}) {state} 1 7 7 0 -1 {flags} 100 0 0 0 1 2 0 0 20 0 {threads} 0 98765 10 20"
+            "7 ({name}) {state} 1 7 7 0 -1 {flags} 100 0 0 0 1 2 0 0 20 0 {threads} 0 98765 10 20 30 40 50 1120"
         );
         Stat::parse(&stat)
     }
@@ -82,6 +85,7 @@ mod tests {
             flags: 4_194_560,
             threads: 3,
             start_ticks: 98765,
+            stack_start: 1120,
         };
         assert_eq!(stat("cat", 'S', 4_194_560, 3), Some(sleeping));
         // A program may call itself anything.
