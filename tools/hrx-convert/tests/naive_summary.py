@@ -84,7 +84,7 @@ def region(event, last_ns):
         "sequence": event["sequence"],
         "start_ns": event["start_ns"],
         "duration_ns": event["duration_ns"],
-        "before_the_end_ns": last_ns - end_of(event),
+        "before_the_end_ns": max(last_ns - end_of(event), 0),
     }
 
 
@@ -104,8 +104,8 @@ def summary(path):
     document = decode(Path(path).read_bytes())
     events = [event for event in document["events"] if event["kind"] == "region"]
     running, last_ns = document["open_regions"], document["last_ns"]
-    # Marks and values are of the span too.
-    span = last_ns - min((item["start_ns"] for item in document["events"] + running), default=last_ns)
+    # Marks and values are of the span too, and so is a region that claims to end after the last sign of life.
+    span = max([last_ns, *map(end_of, events)]) - min((item["start_ns"] for item in document["events"] + running), default=last_ns)
     lanes, covered = [], {}
     for lane in sorted({item["lane"] for item in events + running}):
         of_lane = [event for event in events if event["lane"] == lane]

@@ -9,7 +9,7 @@
 //! numbers.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 
 use hrx_trace_reader::Kind;
 use serde::{Serialize, Serializer};
@@ -25,6 +25,7 @@ use crate::formats::page::rows::Rows;
 use crate::input::captures::Captures;
 use crate::input::labels::name_of;
 use crate::input::other_lanes::{LaneCount, OtherLanes};
+use crate::output::scratch::ScratchFile;
 use crate::text::names::{label_group, lane_text};
 use crate::text::words::lanes_text;
 use crate::tracks::lanes::lanes_with_tracks_max;
@@ -418,11 +419,10 @@ impl Lists {
     }
 }
 
-/// The columns of a section while they are written.
+/// The columns of a section, one after the other in a single file: of files that may be open, each section takes one.
 struct Columns {
-    count: usize,
-    base_ns: u64,
-    columns: Vec<Column>,
+    section: Section,
+    file: ScratchFile,
 }
 
 impl Columns {
@@ -483,24 +483,26 @@ impl Columns {
         if number.bytes > 0 {
             columns.push(number);
         }
+        let mut file = ScratchFile::new()?;
+        let mut sizes = Vec::with_capacity(columns.len());
+        for column in columns {
+            sizes.push((column.name, column.bytes));
+            column.copy_into(&mut file)?;
+        }
         Ok(Self {
-            count,
-            base_ns,
-            columns,
+            section: Section {
+                count,
+                base_ns: Exact(base_ns),
+                columns: sizes,
+            },
+            file,
         })
     }
 
     /// Copies the columns.
-    fn finish(self, sink: &mut impl Write) -> io::Result<Section> {
-        let mut sizes = Vec::with_capacity(self.columns.len());
-        for column in self.columns {
-            sizes.push((column.name, column.bytes));
-            column.copy_into(sink)?;
-        }
-        Ok(Section {
-            count: self.count,
-            base_ns: Exact(self.base_ns),
-            columns: sizes,
-        })
+    fn finish(mut self, sink: &mut impl Write) -> io::Result<Section> {
+        self.file.rewind()?;
+        io::copy(&mut self.file, sink)?;
+        Ok(self.section)
     }
 }
