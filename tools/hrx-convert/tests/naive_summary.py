@@ -22,7 +22,11 @@ def end_of(event):
     return min(event["start_ns"] + event["duration_ns"], END)
 
 
-def name_of(lane):
+def name_of(lane, document):
+    text, group_id = document["lanes"].get(str(lane)) or ("", 0)
+    if text:
+        group, _ = document["groups"].get(str(group_id)) or ("", 0)
+        return f"{group}: {text}" if group else text
     return LANES[lane] if lane < len(LANES) else f"lane {lane}"
 
 
@@ -119,7 +123,7 @@ def summary(path):
         lanes.append(
             {
                 "lane": lane,
-                "name": name_of(lane),
+                "name": name_of(lane, document),
                 **row(of_lane, running_here, span, last_ns),
                 "labels": {str(label_id): labels[label_id] for label_id in sorted(labels)},
                 "gaps": gaps(covered[lane], last_ns),
@@ -131,7 +135,7 @@ def summary(path):
         shared = common(covered[one], covered[other])
         overlaps.append(
             {
-                "lanes": [name_of(one), name_of(other)],
+                "lanes": [name_of(one, document), name_of(other, document)],
                 "overlap_ns": shared,
                 "share_of_span": share(shared, span),
                 "share_of_each": [share(shared, length(covered[lane])) for lane in (one, other)],
