@@ -7,6 +7,8 @@ pub mod history;
 pub mod host;
 pub mod imports;
 pub mod programs;
+pub mod requests;
+pub mod scale;
 pub mod seccomp;
 pub mod seeds;
 pub mod skip;

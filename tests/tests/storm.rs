@@ -22,9 +22,13 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use hrx_trace_reader::{Account, Ending, Error, Trace};
+use hrx_trace_reader::{
+    Account, Argument, ArgumentValue, Ending, Error, Event, Kind as EventKind, Name, Trace,
+};
 use hrx_trace_tests::crash::shared_words::SharedWords;
-use hrx_trace_tests::crash::storm::{DIE_EXIT, DIE_PANIC, Kind, NAMES, Operation, Plan, word};
+use hrx_trace_tests::crash::storm::{
+    DIE_EXIT, DIE_PANIC, KEYS, Kind, Load, NAMES, Operation, Plan, word,
+};
 use hrx_trace_tests::programs::PROGRAMS;
 use hrx_trace_tests::seeds;
 use nix::sys::signal::{Signal, kill};
@@ -41,6 +45,7 @@ struct Progress {
     ending: u64,
     returned: u64,
     lapped_at: u64,
+    tickets: u64,
 }
 
 fn progress(words: &SharedWords, author: usize) -> Progress {
@@ -52,6 +57,7 @@ fn progress(words: &SharedWords, author: usize) -> Progress {
         ending: word(word::ENDING),
         begun: word(word::BEGUN),
         started: word(word::STARTED),
+        tickets: word(word::TICKETS),
         entered_at: word(word::ENTERED_AT),
         own_ring: word(word::OWN_RING) == 1,
     }
@@ -70,6 +76,10 @@ struct Tally {
     /// Captures of dead children in which a writer had found no ring left; and in which a ring had several writers, one after the other.
     no_ring_left: u64,
     rings_passed_on: u64,
+    /// Marks, values and arguments.
+    marks: u64,
+    values: u64,
+    arguments: u64,
     torn: u64,
     /// Newer events that a stalled writer spoiled.
     spoiled: u64,
@@ -114,28 +124,16 @@ impl<'plan> Witness<'plan> {
         let mut seen = vec![Seen::default(); self.plan.authors()];
         let mut sequences = vec![0; (self.plan.rings + self.plan.writers) as usize];
         let mut completed = HashSet::new();
+        let mut lacking = HashSet::new();
         for event in events.by_ref() {
             tally.events += 1;
             let (author, index) =
                 Operation::named(event.correlation_id).expect("every event has an author");
             let operation = Operation::of(self.plan.seed, author, index);
-            let (copied_bytes, status, failed) = match operation.kind {
-                Kind::Record => (operation.copied_bytes, operation.status, operation.failed),
-                Kind::Finish => (operation.finished_bytes, operation.status, operation.failed),
-                Kind::Fail => (operation.copied_bytes, !operation.status, true),
-                Kind::Drop => (operation.copied_bytes, operation.status, true),
-            };
-            assert_eq!(
-                (
-                    event.lane,
-                    event.copied_bytes,
-                    event.status,
-                    event.failed,
-                    event.saturated
-                ),
-                (operation.lane, copied_bytes, status, failed, false),
-            );
-            assert_eq!(&*trace.name(event.label_id), name(operation.name));
+            judge_event(&trace, &event, &operation, tally);
+            if event.arguments.len() != operation.load().len() {
+                lacking.insert(event.ring);
+            }
             self.judge_thread(author, event.thread_id);
             let seen = &mut seen[author];
             assert!(
@@ -146,7 +144,7 @@ impl<'plan> Witness<'plan> {
                 let first_ns = event.start_ns - index;
                 assert_eq!(first_ns, *self.first_ns.get_or_insert(first_ns));
                 assert_eq!(u128::from(event.duration_ns), operation.elapsed.as_nanos());
-            } else {
+            } else if operation.kind.runs() {
                 assert!(
                     seen.region_end_ns <= event.start_ns,
                     "two regions of one thread at the same time"
@@ -174,6 +172,11 @@ impl<'plan> Witness<'plan> {
 
         assert!(report.account.balances() && report.rings.iter().all(Account::balances));
         for (ring, account) in report.rings.iter().enumerate() {
+            let lost = account.overwritten + account.torn + account.in_flight + account.overtaken;
+            assert!(
+                !lacking.contains(&(ring as u32)) || lost > 0,
+                "an event lacks arguments, and nothing was lost: {report:?}"
+            );
             assert!(sequences[ring] <= account.claimed);
             assert_eq!(
                 account.overwritten,
@@ -197,11 +200,11 @@ impl<'plan> Witness<'plan> {
             );
         }
         let returned: u64 = before.iter().map(|thread| thread.returned).sum();
-        let started: u64 = after.iter().map(|thread| thread.started).sum();
+        let tickets: u64 = after.iter().map(|thread| thread.tickets).sum();
         let claimed = report.account.claimed;
         assert!(
-            claimed <= started,
-            "{claimed} tickets for {started} operations"
+            claimed <= tickets,
+            "{claimed} tickets, and at most {tickets} were asked for"
         );
         // If the writers of all slots died inside `record` over the previous lap's records, the file holds that lap.
         let all_torn = self.plan.capacity <= self.plan.threads as u64 && !report.damages.is_empty();
@@ -274,12 +277,24 @@ impl<'plan> Witness<'plan> {
             let (author, index) =
                 Operation::named(region.correlation_id).expect("every region has an author");
             let operation = Operation::of(self.plan.seed, author, index);
-            assert_ne!(operation.kind, Kind::Record);
+            assert!(operation.kind.runs());
             assert_eq!(
-                (region.lane, region.copied_bytes),
-                (operation.lane, operation.copied_bytes)
+                (region.lane, region.copied_bytes, region.status),
+                (operation.lane, operation.copied_bytes, operation.status)
             );
-            assert_eq!(&*trace.name(region.label_id), name(operation.name));
+            let state = (&*trace.name(region.label_id), region.waiting);
+            let mut states = vec![(name(operation.name), false)];
+            if operation.kind == Kind::Changed {
+                let other = name(operation.other_name());
+                states.extend([(other, false), (other, true)]);
+            }
+            assert!(states.contains(&state), "{state:?}");
+            // The argument comes before the change.
+            judge_load(&trace, &region.arguments, region.arguments_lost, &operation);
+            assert!(
+                !region.amended || !region.arguments.is_empty(),
+                "a running region lost its first argument: {region:?}"
+            );
             self.judge_thread(author, region.thread_id);
             assert!(
                 open_threads.insert(self.plan.thread(author)),
@@ -350,6 +365,75 @@ impl<'plan> Witness<'plan> {
         };
         authors.iter().enumerate().map(by).sum()
     }
+}
+
+/// Judges every field of an event but its moment and its thread.
+fn judge_event(trace: &Trace, event: &Event, operation: &Operation, tally: &mut Tally) {
+    let (copied_bytes, status, failed) = match operation.kind {
+        Kind::Finish => (operation.finished_bytes, operation.status, operation.failed),
+        Kind::Fail => (operation.copied_bytes, !operation.status, true),
+        Kind::Drop => (operation.copied_bytes, operation.status, true),
+        Kind::Cancel => (operation.copied_bytes, operation.status, false),
+        Kind::Record | Kind::Changed | Kind::Laden => {
+            (operation.copied_bytes, operation.status, operation.failed)
+        }
+        Kind::Mark | Kind::Value => (0, 0, false),
+    };
+    let (kind, lane) = match operation.kind {
+        Kind::Mark => (EventKind::Mark, operation.lane),
+        Kind::Value => (EventKind::Value, 0),
+        _ => (EventKind::Region, operation.lane),
+    };
+    assert_eq!(
+        (event.kind, event.lane, event.copied_bytes, event.status),
+        (kind, lane, copied_bytes, status),
+        "{operation:?}"
+    );
+    assert_eq!(
+        (event.failed, event.cancelled, event.saturated, event.hidden),
+        (failed, operation.kind == Kind::Cancel, false, false),
+        "{operation:?}"
+    );
+    if operation.kind == Kind::Value {
+        assert_eq!(event.value, operation.number());
+    }
+    let named = match operation.kind {
+        Kind::Changed => operation.other_name(),
+        _ => operation.name,
+    };
+    assert_eq!(&*trace.name(event.label_id), name(named));
+    judge_load(trace, &event.arguments, event.arguments_lost, operation);
+    tally.marks += u64::from(operation.kind == Kind::Mark);
+    tally.values += u64::from(operation.kind == Kind::Value);
+    tally.arguments += event.arguments.len() as u64;
+}
+
+/// Those that are there are right and in their order, and those that are known to be missing are at most as many as there were.
+fn judge_load(trace: &Trace, found: &[Argument], lost: u64, operation: &Operation) {
+    let load = operation.load();
+    let mut expected = load.iter();
+    for argument in found {
+        let is_it = |load: &&Load| {
+            matches!(trace.key(argument.key), Name::Known { text, .. } if text == KEYS[load.key()])
+                && match (&argument.value, load) {
+                    (ArgumentValue::U64(found), Load::Number(number)) => found == number,
+                    (ArgumentValue::Text(found), Load::Text(text)) => match argument.incomplete {
+                        true => text.starts_with(found.as_str()),
+                        false => found == text,
+                    },
+                    _ => false,
+                }
+        };
+        assert!(
+            expected.any(|load| is_it(&load)),
+            "{argument:?} is not of {operation:?}"
+        );
+        assert!(!argument.cut);
+    }
+    assert!(
+        found.len() as u64 + lost <= load.len() as u64,
+        "{found:?} and {lost} lost of {operation:?}"
+    );
 }
 
 /// What one reading found of an author.
@@ -482,7 +566,7 @@ impl Fate {
         let regions = events
             .iter()
             .filter(|event| event["ph"] == "X" && event["cat"] == "hrx.host-observed");
-        assert_eq!(document["account"]["recovered"], regions.count());
+        assert_eq!(document["account"]["regions"], regions.count());
         tally.conversions += 1;
     }
 }

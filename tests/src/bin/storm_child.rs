@@ -9,10 +9,12 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Instant;
 
-use hrx_trace::{Label, Options, Recorder};
+use hrx_trace::{Key, Label, Options, Recorder, Value};
 use hrx_trace_reader::Trace;
 use hrx_trace_tests::crash::shared_words::SharedWords;
-use hrx_trace_tests::crash::storm::{DIE_EXIT, DIE_PANIC, Kind, NAMES, Operation, Plan, word};
+use hrx_trace_tests::crash::storm::{
+    DIE_EXIT, DIE_PANIC, KEYS, Kind, Load, NAMES, Operation, Plan, word,
+};
 use hrx_trace_tests::crash::way::Way;
 use nix::sys::resource::{Resource, setrlimit};
 
@@ -21,6 +23,7 @@ struct Child {
     plan: Plan,
     recorder: Recorder,
     labels: [Label; 2],
+    keys: [Key; 2],
     words: SharedWords,
     /// The trace, mapped.
     trace: SharedWords,
@@ -50,6 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let claimed = (0..plan.rings).map(|ring| trace.identity().control_line(ring) as usize / 8);
     let child = Arc::new(Child {
         labels: NAMES.map(|name| recorder.label(name)),
+        keys: KEYS.map(|key| recorder.key(key)),
         claimed: claimed.collect(),
         trace: SharedWords::of_file(Path::new(&path))?,
         plan,
@@ -108,18 +112,34 @@ impl Child {
         let claimed_word = self.claimed[self.plan.shared_ring(author)];
         let claimed = || self.trace.get(claimed_word).load(Ordering::SeqCst);
         let tell = |which, value| self.tell(author, which, value);
+        let mut tickets = 0;
         for index in 0..count {
             let operation = Operation::of(self.plan.seed, author, index);
             let event = operation.event(&self.labels);
             let entered_at = claimed();
             tell(word::ENTERED_AT, entered_at);
+            tickets += operation.kind.tickets();
+            tell(word::TICKETS, tickets);
             tell(word::STARTED, index + 1);
+            let load = operation.load();
+            let arguments: Vec<_> = load.iter().map(|load| self.argument(load)).collect();
             if operation.kind == Kind::Record {
                 let start = self.first + operation.start;
                 way.record(start, operation.elapsed, event);
+            } else if operation.kind == Kind::Mark {
+                way.mark_with(event, &arguments);
+            } else if operation.kind == Kind::Value {
+                way.value_with(event, operation.number(), &arguments);
             } else {
-                let region = way.begin(event);
+                let mut region = way.begin(event);
                 tell(word::BEGUN, index + 1);
+                for (key, value) in arguments {
+                    region.argument(key, value);
+                }
+                if operation.kind == Kind::Changed {
+                    region.set_label(self.labels[operation.other_name() - 1]);
+                    region.waiting();
+                }
                 self.pause();
                 if thread == 0 {
                     self.die_if_told(DIE_PANIC);
@@ -130,6 +150,8 @@ impl Child {
                         region.finish_with(|event| event.copied_bytes(operation.finished_bytes));
                     }
                     Kind::Fail => region.fail(!operation.status),
+                    Kind::Cancel => region.cancel(),
+                    Kind::Changed | Kind::Laden => region.finish(),
                     _ => drop(region),
                 }
             }
@@ -144,6 +166,14 @@ impl Child {
             }
         }
         tell(word::ENTERED_AT, word::OVER);
+    }
+
+    fn argument<'load>(&self, load: &'load Load) -> (Key, Value<'load>) {
+        let key = self.keys[load.key()];
+        match load {
+            Load::Number(number) => (key, Value::from(*number)),
+            Load::Text(text) => (key, Value::from(text.as_str())),
+        }
     }
 
     fn pause(&self) {

@@ -5,7 +5,7 @@
 use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::MmapRaw;
 
@@ -42,6 +42,12 @@ impl SharedWords {
         let mapping = MmapRaw::map_raw(&file)?;
         let count = mapping.len() / size_of::<AtomicU64>();
         Ok(Self { mapping, count })
+    }
+
+    /// What word `index` says now. None: the file has fewer words, as one that is just being created.
+    #[must_use]
+    pub fn get_checked(&self, index: usize) -> Option<u64> {
+        (index < self.count).then(|| self.get(index).load(Ordering::SeqCst))
     }
 
     /// Word `index`.

@@ -138,6 +138,9 @@ pub mod word {
     /// 1: it has its own ring; 0: it writes to its thread's shared one, or has not begun.
     pub const OWN_RING: usize = 6;
 
+    /// Number of tickets that the operations that have begun take, if each is recorded whole.
+    pub const TICKETS: usize = 7;
+
     /// No ticket.
     pub const OVER: u64 = u64::MAX;
 
@@ -165,7 +168,13 @@ pub const NAMES: [&str; 2] = [
     "a name that takes more than one block of the label table: gather_scatter",
 ];
 
-/// A `record`, or a `begin` and what ends its region.
+/// The keys of arguments.
+pub const KEYS: [&str; 2] = ["number", "text"];
+
+/// Arguments of a [`Kind::Laden`] region: more than lie next to its open slot.
+const LOAD: u64 = 9;
+
+/// A `record`, a mark, a value, or a `begin` and what ends its region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `record`.
@@ -176,6 +185,57 @@ pub enum Kind {
     Fail,
     /// `begin`, and the region dropped.
     Drop,
+    /// `begin`, `cancel`.
+    Cancel,
+    /// `begin`, an argument, another label, waiting, `finish`.
+    Changed,
+    /// `begin`, many arguments, `finish`.
+    Laden,
+    /// `mark_with` two arguments.
+    Mark,
+    /// `value_with` an argument.
+    Value,
+}
+
+impl Kind {
+    /// Whether it is in the open table while it runs.
+    #[must_use]
+    pub const fn runs(self) -> bool {
+        !matches!(self, Self::Record | Self::Mark | Self::Value)
+    }
+
+    /// Records that it takes.
+    #[must_use]
+    pub const fn tickets(self) -> u64 {
+        match self {
+            Self::Record | Self::Finish | Self::Fail | Self::Drop | Self::Cancel => 1,
+            Self::Changed => 1 + 2 + 1,
+            Self::Laden => LOAD + 1,
+            // A text of two records.
+            Self::Mark => 1 + 2 + 1,
+            Self::Value => 1 + 1,
+        }
+    }
+}
+
+/// An argument: the index of its key, and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// A number.
+    Number(u64),
+    /// A text of two records.
+    Text(String),
+}
+
+impl Load {
+    /// The index of its key.
+    #[must_use]
+    pub const fn key(&self) -> usize {
+        match self {
+            Self::Number(_) => 0,
+            Self::Text(_) => 1,
+        }
+    }
 }
 
 /// Operation `index` of an author.
@@ -213,11 +273,16 @@ impl Operation {
         let bits = mix(seed ^ correlation_id);
         Self {
             correlation_id,
-            kind: match bits % 8 {
-                0..=3 => Kind::Record,
-                4..=5 => Kind::Finish,
-                6 => Kind::Fail,
-                _ => Kind::Drop,
+            kind: match bits % 16 {
+                0..=5 => Kind::Record,
+                6..=8 => Kind::Finish,
+                9 => Kind::Fail,
+                10 => Kind::Drop,
+                11 => Kind::Cancel,
+                12 => Kind::Changed,
+                13 => Kind::Laden,
+                14 => Kind::Mark,
+                _ => Kind::Value,
             },
             lane: (bits >> 8) as u32 % 6,
             name: (bits >> 16) as usize % 3,
@@ -235,6 +300,33 @@ impl Operation {
     pub fn named(correlation_id: u64) -> Option<(usize, u64)> {
         let author = (correlation_id >> INDEX_BITS).checked_sub(1)?;
         Some((author as usize, correlation_id & ((1 << INDEX_BITS) - 1)))
+    }
+
+    /// The name that a [`Kind::Changed`] region is given while it runs.
+    #[must_use]
+    pub const fn other_name(&self) -> usize {
+        self.name % 2 + 1
+    }
+
+    /// The number that a [`Kind::Value`] is.
+    #[must_use]
+    pub const fn number(&self) -> f64 {
+        self.status as f64
+    }
+
+    /// Its arguments, in their order.
+    #[must_use]
+    pub fn load(&self) -> Vec<Load> {
+        let number = |index: u64| Load::Number(self.copied_bytes.wrapping_add(index));
+        match self.kind {
+            Kind::Changed | Kind::Value => vec![number(0)],
+            Kind::Laden => (0..LOAD).map(number).collect(),
+            Kind::Mark => vec![
+                number(0),
+                Load::Text(format!("operation {:>30}", self.correlation_id)),
+            ],
+            _ => Vec::new(),
+        }
     }
 
     /// The event to pass to the recorder.

@@ -105,10 +105,15 @@ Examples:
   hrx-convert --check run.hrxt --lane NPU --expect 'count>=5' --expect failed=0 --expect 'p99<2ms'
 
 Expectations (--expect):
-  lane=LANE, lane!=LANE     at least one region, or none, is on that lane: a name or a number
-  label=TEXT, label!=TEXT   at least one region, or none, has exactly that label
+  lane=LANE, lane!=LANE     at least one region, or none, is on that lane: a name, a glob or a number
+  label=TEXT, label!=TEXT   at least one region, or none, has exactly that label; spaces count
+  mark=TEXT, mark!=TEXT     at least one mark, or none, has exactly that label
+  ending=WORD, ending!=WORD how the capture ended, in the word of --info --json, such as writer-died
+  last:LABEL RELATION NUMBER, least:LABEL, most:LABEL  of the value of that label, as in 'last:gpu bytes<8GiB'
   FIGURE RELATION VALUE     with = != < <= > >= and one of these figures:
-    count, failed, unfinished              regions that completed, failed, were running at the end
+    count, failed, cancelled               regions that completed, failed, were cancelled
+    unfinished, waiting, hidden            regions that were running at the end; of these, waiting; not in the file
+    marks, samples                         marks, and samples of values
     total, mean, p50, p90, p99, max, busy  times such as 250ns, 10us, 1.5ms, 2s, 3m, 1h
     bytes                                  bytes copied, such as 4096, 4KiB, 2GB
     overwritten, torn                      events that the whole capture lost

@@ -5,8 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use hrx_trace_format::{Geometry, OpenRecord, Record};
-use hrx_trace_tests::capture::{Capture, region, running};
+use hrx_trace_format::name::LANE_NAMED_FIRST;
+use hrx_trace_format::name::Name;
+use hrx_trace_format::record::FLAG_CANCELLED;
+use hrx_trace_format::{Geometry, Mark, OpenRecord, Record};
+use hrx_trace_tests::capture::{Capture, mark, region, running, value};
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
@@ -352,6 +355,62 @@ fn expectations_are_met_or_the_figure_is_reported() {
         "--expect", "failed=0", "--expect", "lane=npu", "--expect", "count=1",
     ]);
     assert_eq!((code, lines.len()), (6, 2));
+    // Marks, values, how regions and the capture ended.
+    let mut capture = Capture::new(64);
+    let labels = ["ready", " lead", "gpu bytes"].map(|text| capture.label(text));
+    capture.name(&Name::lane(LANE_NAMED_FIRST, "stream 3"));
+    for at in [10, 20] {
+        capture.mark(Mark {
+            label_id: labels[0],
+            ..mark(0, at)
+        });
+    }
+    capture.record(Record {
+        label_id: labels[1],
+        flags: FLAG_CANCELLED,
+        ..region(LANE_NAMED_FIRST, 30, 10)
+    });
+    for (at, number) in [(40, 7e9), (50, 8.5e9), (60, f64::NAN)] {
+        capture.value(value(labels[2], at, number));
+    }
+    capture.write(folder.path(), "run.hrxt");
+    for expectation in [
+        "mark=ready",
+        "mark!=unready",
+        "marks=2",
+        "samples=3",
+        "cancelled=1",
+        "failed=0",
+        "waiting=0",
+        "hidden=0",
+        "lane=Stream 3",
+        "lane=stream *",
+        "label= lead",
+        "label!=lead",
+        "least:gpu bytes>=7e9",
+        "most:gpu bytes<8GiB",
+        "ending=writer-died",
+        "ending!=finished",
+    ] {
+        let (code, lines) = check(&["--expect", expectation]);
+        // Its writer died.
+        assert_eq!((code, lines), (3, Vec::new()), "{expectation}");
+    }
+    for (expectation, found) in [
+        ("mark!=ready", "2 marks of that label"),
+        ("mark=unready", "0 marks of that label"),
+        ("label!= lead", "1 region of that label"),
+        ("label=lead", "0 regions of that label"),
+        ("lane!=stream 3", "1 region on lane stream 3"),
+        ("most:gpu bytes<8e9", "most is 8500000000"),
+        // What is no number meets nothing.
+        ("last:gpu bytes!=0", "last is NaN"),
+        ("last:gpu  bytes<8e9", "no value of that label, so no last"),
+        ("ending=finished", "writer-died"),
+    ] {
+        let line = format!("{expectation}, found: {found}");
+        assert_eq!(check(&["--expect", expectation]), unmet(&line));
+    }
     // The larger exit code wins: a damaged capture, or an unmet expectation.
     hung().write(folder.path(), "run.hrxt");
     assert_eq!(check(&["--expect", "lane=compute"]).0, 4);

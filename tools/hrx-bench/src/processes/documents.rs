@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use hrx_trace_reader::{Event, Trace};
+use hrx_trace_reader::{Event, Names, Trace};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -55,11 +55,11 @@ struct CompleteEvent<'trace> {
     tid: u32,
     ts: f64,
     dur: f64,
-    args: Arguments,
+    args: Arguments<'trace>,
 }
 
 #[derive(Serialize)]
-struct Arguments {
+struct Arguments<'trace> {
     lane: u32,
     copied_bytes: u64,
     failed: bool,
@@ -67,15 +67,17 @@ struct Arguments {
     status: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     correlation_id: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<&'trace str>,
     thread_id: u32,
     sequence: u64,
 }
 
 /// The names that events show, made once per label.
 #[derive(Default)]
-struct Names(Vec<[Option<String>; 2]>);
+struct EventNames(Vec<[Option<String>; 2]>);
 
-impl Names {
+impl EventNames {
     fn of(&mut self, trace: &Trace, event: &Event) -> &str {
         let index = event.label_id as usize;
         if self.0.len() <= index {
@@ -104,6 +106,17 @@ fn microseconds(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
 
+/// The first track of the event's lane, as hrx-convert numbers it.
+fn track(event: &Event) -> u32 {
+    (event.lane + 1) * 1_000
+}
+
+/// The name of the event's thread when it ended.
+fn thread<'table>(table: &'table Names, event: &Event) -> Option<&'table str> {
+    let name = table.thread(event.thread_id, event.end_ns())?;
+    Some(&name.text)
+}
+
 fn typed(trace: &Trace, out: impl Write) -> Result<()> {
     /// A sequence that is generated while it is written.
     struct Events<'trace>(&'trace Trace);
@@ -112,14 +125,15 @@ fn typed(trace: &Trace, out: impl Write) -> Result<()> {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             use serde::ser::SerializeSeq;
             let mut sequence = serializer.serialize_seq(None)?;
-            let mut names = Names::default();
+            let mut names = EventNames::default();
+            let table = self.0.names();
             for event in self.0.events() {
                 sequence.serialize_element(&CompleteEvent {
                     ph: "X",
                     cat: "hrx.host-observed",
                     name: names.of(self.0, &event),
                     pid: self.0.identity().process_id,
-                    tid: event.lane + 1,
+                    tid: track(&event),
                     ts: microseconds(event.start_ns),
                     dur: duration_microseconds(event.duration_ns),
                     args: Arguments {
@@ -128,6 +142,7 @@ fn typed(trace: &Trace, out: impl Write) -> Result<()> {
                         failed: event.failed,
                         status: (event.failed || event.status != 0).then_some(event.status),
                         correlation_id: (event.correlation_id != 0).then_some(event.correlation_id),
+                        thread: thread(&table, &event),
                         thread_id: event.thread_id,
                         sequence: event.sequence,
                     },
@@ -156,18 +171,22 @@ fn typed(trace: &Trace, out: impl Write) -> Result<()> {
 
 fn values(trace: &Trace) -> Result<String> {
     let events: Vec<Event> = trace.events().collect();
+    let table = trace.names();
     let values: Vec<Value> = events
         .iter()
         .map(|event| {
             let mut value = json!({
                 "ph": "X", "cat": "hrx.host-observed", "name": name(trace, event),
-                "pid": trace.identity().process_id, "tid": event.lane + 1,
+                "pid": trace.identity().process_id, "tid": track(event),
                 "ts": microseconds(event.start_ns), "dur": duration_microseconds(event.duration_ns),
                 "args": {
                     "lane": event.lane, "copied_bytes": event.copied_bytes, "failed": event.failed,
                     "thread_id": event.thread_id, "sequence": event.sequence,
                 },
             });
+            if let Some(thread) = thread(&table, event) {
+                value["args"]["thread"] = json!(thread);
+            }
             if event.failed || event.status != 0 {
                 value["args"]["status"] = json!(event.status);
             }

@@ -100,6 +100,12 @@ impl Format for ExpectationCheck<'_> {
         self.digests.event(event)
     }
 
+    #[inline]
+    fn moment(&mut self, _: &Capture, event: &Event) -> io::Result<()> {
+        self.digests.moment(event);
+        Ok(())
+    }
+
     fn ended(&mut self, capture: &Capture, outcome: &Outcome) -> io::Result<()> {
         let digest = self.digests.digest(capture, outcome, false)?;
         for expectation in self.expectations {

@@ -66,6 +66,11 @@ pub struct Digest<'capture> {
     pub slowest: Vec<RegionDigest>,
     /// The last marks, in their order.
     pub marks: Vec<MarkDigest>,
+    /// How many marks there are of each label.
+    pub mark_counts: Vec<MarkCount>,
+    /// Marks of labels that are not counted one by one.
+    #[serde(skip_serializing_if = "Exact::is_zero")]
+    pub other_marks: Exact,
     /// Values, by their labels.
     pub values: Vec<ValueDigest>,
     /// Samples of values that have no figures of their own.
@@ -79,6 +84,7 @@ pub struct RegionFigures {
     /// Completed regions. All other figures except `unfinished` and `busy_ns` are about these.
     pub count: Exact,
     pub failed: Exact,
+    pub cancelled: Exact,
     /// Regions that were running at the end.
     pub unfinished: Exact,
     pub total_ns: Exact,
@@ -101,7 +107,11 @@ pub struct RegionFigures {
 pub struct LaneDigest {
     /// Null: all lanes without figures of their own.
     pub lane: Option<u32>,
+    /// With its group.
     pub name: String,
+    /// Without.
+    #[serde(skip)]
+    pub bare_name: String,
     #[serde(flatten)]
     pub figures: RegionFigures,
     pub labels: Vec<LabelDigest>,
@@ -189,6 +199,17 @@ pub struct MarkDigest {
     /// By name, see [`ArgumentsObject`](crate::figures::arguments::ArgumentsObject).
     pub arguments: serde_json::Value,
     pub arguments_lost: Exact,
+}
+
+/// The marks of one label.
+#[derive(Debug, Serialize)]
+pub struct MarkCount {
+    pub label_id: u32,
+    pub label: String,
+    /// The group of the label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    pub count: Exact,
 }
 
 /// A value: all samples of one label.

@@ -7,7 +7,7 @@ use hrx_trace_reader::{Event, Names, OpenRegion, Trace};
 
 use crate::figures::arguments::{Integers, Keys};
 use crate::figures::digest::{
-    Digest, GapDigest, LabelDigest, LaneDigest, MarkDigest, OverlapDigest, RegionDigest,
+    Digest, GapDigest, LabelDigest, LaneDigest, MarkCount, MarkDigest, OverlapDigest, RegionDigest,
     RegionFigures, ValueDigest,
 };
 use crate::figures::distribution::Distribution;
@@ -140,6 +140,7 @@ fn digest<'capture>(
                     LaneKey::Others => None,
                 },
                 name: of.lane_name(lane.lane),
+                bare_name: of.bare_lane_name(lane.lane),
                 figures: of.figures(&lane.measures, lane.busy_ns, here.len()),
                 labels: lane
                     .labels
@@ -211,6 +212,12 @@ fn digest<'capture>(
             .map(|event| of.region(event))
             .collect(),
         marks: of.marks(moments, capture.shift_ns),
+        mark_counts: moments
+            .mark_counts
+            .iter()
+            .map(|(label_id, count)| of.mark_count(*label_id, *count))
+            .collect(),
+        other_marks: Exact(moments.other_marks),
         values: moments
             .values
             .iter()
@@ -246,6 +253,7 @@ impl Whole<'_> {
         RegionFigures {
             count: Exact(measures.count),
             failed: Exact(measures.failed),
+            cancelled: Exact(measures.cancelled),
             unfinished: Exact(unfinished as u64),
             total_ns: saturated(measures.total_ns),
             mean_ns: measures.mean_ns().map(Exact),
@@ -287,6 +295,14 @@ impl Whole<'_> {
         }
     }
 
+    fn bare_lane_name(&self, lane: LaneKey) -> String {
+        let name = match lane {
+            LaneKey::Number(lane) => self.names.lane(lane),
+            LaneKey::Others => None,
+        };
+        name.map_or_else(|| lane_key_name(lane), |name| name.text.clone())
+    }
+
     fn marks(&self, moments: &Moments, shift_ns: u64) -> Vec<MarkDigest> {
         let mut keys = Keys::default();
         let marks = moments.marks.iter();
@@ -309,6 +325,15 @@ impl Whole<'_> {
                 }
             })
             .collect()
+    }
+
+    fn mark_count(&self, label_id: u32, count: u64) -> MarkCount {
+        MarkCount {
+            label_id,
+            label: name_of(self.trace, label_id).into_owned(),
+            group: label_group(self.trace, label_id),
+            count: Exact(count),
+        }
     }
 
     fn value(&self, label_id: u32, value: &ValueFigures) -> ValueDigest {

@@ -11,6 +11,7 @@ use crate::figures::durations::{DurationStore, Durations};
 pub struct Measures<D> {
     pub count: u64,
     pub failed: u64,
+    pub cancelled: u64,
     pub total_ns: u128,
     pub max_ns: u64,
     pub copied_bytes: u128,
@@ -24,6 +25,7 @@ impl<D> Measures<D> {
     pub fn add<Others>(&mut self, other: &Measures<Others>) {
         self.count += other.count;
         self.failed += other.failed;
+        self.cancelled += other.cancelled;
         self.total_ns += other.total_ns;
         self.max_ns = self.max_ns.max(other.max_ns);
         self.copied_bytes += other.copied_bytes;
@@ -35,6 +37,7 @@ impl<D> Measures<D> {
         Measures {
             count: self.count,
             failed: self.failed,
+            cancelled: self.cancelled,
             total_ns: self.total_ns,
             max_ns: self.max_ns,
             copied_bytes: self.copied_bytes,
@@ -61,6 +64,7 @@ impl Measures<Durations> {
     pub fn note(&mut self, event: &Event, store: &mut DurationStore) -> io::Result<()> {
         self.count += 1;
         self.failed += u64::from(event.failed);
+        self.cancelled += u64::from(event.cancelled);
         self.total_ns += u128::from(event.duration_ns);
         self.max_ns = self.max_ns.max(event.duration_ns);
         if event.copied_bytes > 0 {

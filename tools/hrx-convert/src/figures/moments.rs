@@ -6,14 +6,18 @@ use hrx_trace_reader::{Event, Kind};
 
 /// The last marks that are remembered.
 const MARKS_MAX: usize = 10;
-/// Values with figures of their own, each a label.
-const VALUES_MAX: usize = 1024;
+/// Labels of values with figures of their own, and labels of marks that are counted one by one.
+const LABELS_MAX: usize = 1024;
 
 /// Gathers marks and values.
 #[derive(Debug, Default)]
 pub struct Moments {
     /// The last marks, in their order.
     pub marks: VecDeque<Event>,
+    /// How many there are of each label.
+    pub mark_counts: BTreeMap<u32, u64>,
+    /// Marks of other labels.
+    pub other_marks: u64,
     /// By label.
     pub values: BTreeMap<u32, ValueFigures>,
     /// Samples of values without figures of their own.
@@ -37,6 +41,7 @@ impl Moments {
     pub fn moment(&mut self, event: &Event) {
         match event.kind {
             Kind::Mark => {
+                self.count_mark(event.label_id);
                 // Rings are merged by time, but a mark may be recorded late.
                 let later = |mark: &Event| mark.start_ns <= event.start_ns;
                 let place = self.marks.partition_point(later);
@@ -50,9 +55,17 @@ impl Moments {
         }
     }
 
+    fn count_mark(&mut self, label_id: u32) {
+        if self.mark_counts.len() >= LABELS_MAX && !self.mark_counts.contains_key(&label_id) {
+            self.other_marks += 1;
+            return;
+        }
+        *self.mark_counts.entry(label_id).or_default() += 1;
+    }
+
     fn sample(&mut self, event: &Event) {
         let value = event.value;
-        if self.values.len() >= VALUES_MAX && !self.values.contains_key(&event.label_id) {
+        if self.values.len() >= LABELS_MAX && !self.values.contains_key(&event.label_id) {
             self.other_samples += 1;
             return;
         }
@@ -103,18 +116,24 @@ mod tests {
         }
         let marks: Vec<u64> = moments.marks.iter().map(|mark| mark.start_ns).collect();
         assert_eq!(marks, (10..20).collect::<Vec<_>>());
+        assert_eq!(moments.mark_counts[&1], 21);
     }
 
     #[test]
-    fn values_are_bounded() {
+    fn labels_are_bounded() {
         let mut moments = Moments::default();
-        for label_id in 0..VALUES_MAX as u32 + 5 {
+        for label_id in 0..LABELS_MAX as u32 + 5 {
             moments.moment(&moment(Kind::Value, label_id, 1, 1.0));
+            moments.moment(&moment(Kind::Mark, label_id, 1, 0.0));
         }
+        assert_eq!(
+            (moments.mark_counts.len(), moments.other_marks),
+            (LABELS_MAX, 5)
+        );
         moments.moment(&moment(Kind::Value, 0, 2, 1.0));
         assert_eq!(
             (moments.values.len(), moments.other_samples),
-            (VALUES_MAX, 5)
+            (LABELS_MAX, 5)
         );
         assert_eq!(moments.values[&0].samples, 2);
     }

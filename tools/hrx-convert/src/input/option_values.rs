@@ -3,7 +3,6 @@
 use std::str::FromStr;
 
 use anyhow::{Context, bail};
-use hrx_trace_format::LANE_NAMES;
 
 /// A duration such as 1.5ms, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,18 +63,6 @@ impl FromStr for TimeBound {
             }
             None => Ok(Self::AfterStart(text.parse()?)),
         }
-    }
-}
-
-/// The number of a lane, given by that number or by its name in upper or lower case.
-pub fn lane_number(text: &str) -> anyhow::Result<u32> {
-    let named = LANE_NAMES
-        .iter()
-        .position(|name| name.eq_ignore_ascii_case(text));
-    match (named, text.parse()) {
-        (Some(lane), _) => Ok(u32::try_from(lane)?),
-        (None, Ok(lane)) => Ok(lane),
-        (None, Err(_)) => bail!("expected a number or one of {}", LANE_NAMES.join(", ")),
     }
 }
 
@@ -156,9 +143,5 @@ mod tests {
             Some(TimeBound::BeforeEnd(DurationNs(1_000)))
         );
         assert_eq!([time("end1s"), time("end-"), time("-1s")], [None; 3]);
-        let lane = |text: &str| lane_number(text).ok();
-        assert_eq!(lane("npu"), Some(3));
-        assert_eq!(lane("4294967295"), Some(u32::MAX));
-        assert_eq!([lane("gpu"), lane("-1"), lane("")], [None; 3]);
     }
 }

@@ -1,4 +1,5 @@
-//! What was running: one by one if that is readable, and otherwise by lane and label, with the newest one by one. The newest is most often the culprit.
+//! What was running: one by one if that is readable, and otherwise by lane and label, with those one by one that do not wait, and with the newest. The newest is
+//! most often the culprit, unless it waits.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use crate::text::styles::BAD;
 
 /// Running regions that are listed one by one, and groups of them.
 const LISTED_MAX: usize = 16;
-/// The newest that are listed after the groups.
+/// The newest that are listed after the groups: of those that do not wait, and of all.
 const NEWEST_LISTED: usize = 8;
 
 pub fn running(lines: &mut Lines, digest: &Digest) {
@@ -30,11 +31,20 @@ pub fn running(lines: &mut Lines, digest: &Digest) {
         few if few.len() <= LISTED_MAX => one_by_one(lines, few),
         many => {
             grouped(lines, many);
-            let mut newest = many.to_vec();
-            newest.sort_by_key(|region| region.start_ns.0);
-            let newest = newest.split_off(newest.len() - NEWEST_LISTED);
+            let mut all = many.to_vec();
+            all.sort_by_key(|region| region.start_ns.0);
+            let busy: Vec<_> = all
+                .iter()
+                .filter(|region| !region.waiting)
+                .copied()
+                .collect();
+            if (1..all.len()).contains(&busy.len()) {
+                lines.heading("THOSE THAT DO NOT WAIT");
+                one_by_one(lines, &busy[busy.len().saturating_sub(NEWEST_LISTED)..]);
+                lines.more(busy.len(), NEWEST_LISTED, "older one");
+            }
             lines.heading("THE NEWEST OF THEM");
-            one_by_one(lines, &newest);
+            one_by_one(lines, &all[all.len() - NEWEST_LISTED..]);
         }
     }
     if hidden > 0 {
@@ -241,6 +251,30 @@ mod tests {
             .find(|line| line.contains("blocked"));
         assert!(newest.unwrap().contains("method=\"GET\""));
         assert!(at("and 3 more that the full open table does not show") < at("WHAT IS MISSING"));
+    }
+
+    /// The bug: of 5,001 requests in flight one did not wait, and was not listed, because thousands had begun after it. Found in a tokio service.
+    #[test]
+    fn the_one_that_does_not_wait_is_shown() {
+        let mut geometry = Geometry::new(16);
+        geometry.open_slots = 100;
+        let mut made = Made::with(geometry);
+        for slot in 0..100 {
+            let request = OpenRecord {
+                flags: if slot == 3 { 0 } else { FLAG_WAITING },
+                correlation_id: 7_000 + u64::from(slot),
+                ..running(4, 1_000 + u64::from(slot))
+            };
+            made.open(slot, request);
+        }
+        let text = summary(&made, 0);
+        let (_, busy) = text.split_once("THOSE THAT DO NOT WAIT\n").unwrap();
+        let (busy, newest) = busy.split_once("THE NEWEST OF THEM\n").unwrap();
+        assert!(busy.contains("7003") && !busy.contains("waiting"), "{text}");
+        assert!(
+            newest.contains("7099") && !newest.contains("7003"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-// What was running at the end: grouped by lane and label, then one by one, the newest never left out.
+// What was running at the end: grouped by lane and label, then one by one; the newest is never left out, nor is what does not wait.
 
 /** Regions that are all listed one by one; of more, the newest and the longest are. */
 const LISTED = 20, LISTED_OF_MANY = 10, LISTED_MAX = 5000;
@@ -56,6 +56,8 @@ function runningTables(capture, labels, find) {
     const more = element('button', { type: 'button', class: 'all-running' }, `List all ${grouped(Math.min(all.length, LISTED_MAX))}`);
     const newest = all.toReversed();
     more.addEventListener('click', () => more.parentElement.replaceWith(list(newest.slice(0, LISTED_MAX))));
+    const busy = newest.filter((region) => !region.waiting);
+    if (busy.length && busy.length < all.length) made.push(element('h3', {}, `Those that do not wait${busy.length > LISTED_OF_MANY ? ', the newest' : ''}`), list(busy.slice(0, LISTED_OF_MANY)));
     made.push(element('h3', {}, 'The newest'), list(newest.slice(0, LISTED_OF_MANY)), element('h3', {}, 'The longest'), list(all.slice(0, LISTED_OF_MANY)), element('p', {}, more));
   } else if (all.length) made.push(list(all));
   return made.length ? made : [element('p', {}, 'Nothing.')];
