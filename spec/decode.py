@@ -233,9 +233,10 @@ def read_ring(data, identity, ring, damages):
     return account, records
 
 
-def read_open_table(data, identity):
-    """The regions that the open table shows, and the number of torn ones [7.6]."""
+def read_open_table(data, identity, damages):
+    """The regions that the open table shows, and the number of torn ones [7.6]. The first damaged line is damage [7.13]."""
     shown, torn, salt = {}, 0, salt_of(identity, 1)
+    damaged = []
     for slot in range(identity["open_slots"]):
         place = identity["open_offset"] + slot * identity["open_stride"]
         item = take(data, place, LINE)
@@ -251,6 +252,8 @@ def read_open_table(data, identity):
         region |= {"slot": slot, "amendments": {}, "records": {}}  # by ticket
         for line in range(1, identity["open_stride"] // LINE):
             item = take(data, place + line * LINE, LINE)
+            if item[:8] != bytes(8) and not verifies(item, salt):
+                damaged.append(place + line * LINE)
             kind = KIND_AMENDMENT if line == 1 else KIND_ARGUMENT
             record = understood(kind, item) if item[57] == kind and verifies(item, salt) else None
             if record is None:
@@ -259,6 +262,7 @@ def read_open_table(data, identity):
             if from_ring == ring and record["open_slot"] == 1 + slot and is_of(record, region):
                 region["amendments" if line == 1 else "records"][record["sequence"]] = record
         shown[slot] = region
+    damages.extend(damaged[:1])
     return shown, torn
 
 
@@ -456,7 +460,7 @@ def decode(data):
     threads = [name for name in names.values() if name["kind"] == NAME_THREAD]
     lanes = {name["subject"]: name for name in names.values() if name["kind"] == NAME_LANE}
 
-    shown, open_torn = read_open_table(data, identity)
+    shown, open_torn = read_open_table(data, identity, damages)
     rings, keyed = [], []  # keyed: the events of all rings, with the key that merges them [7.4]
     for ring in range(identity["ring_count"]):
         account, records = read_ring(data, identity, ring, damages)

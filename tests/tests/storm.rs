@@ -279,8 +279,13 @@ impl<'plan> Witness<'plan> {
             let operation = Operation::of(self.plan.seed, author, index);
             assert!(operation.kind.runs());
             assert_eq!(
-                (region.lane, region.copied_bytes, region.status),
-                (operation.lane, operation.copied_bytes, operation.status)
+                (region.lane, region.copied_bytes),
+                (operation.lane, operation.copied_bytes)
+            );
+            // An open record has no status; a change has.
+            assert_eq!(
+                region.status,
+                if region.amended { operation.status } else { 0 }
             );
             let state = (&*trace.name(region.label_id), region.waiting);
             let mut states = vec![(name(operation.name), false)];
@@ -348,8 +353,8 @@ impl<'plan> Witness<'plan> {
         tally.rings_passed_on += u64::from(rings.len() < own().count());
     }
 
-    /// The number of newer events that authors may have spoiled in shared rings, by what they noted: one for each author lapped in its last call, and one
-    /// for each lapped in an earlier call whose slot has not been written since. None in a ring with a single thread.
+    /// The number of newer events that authors may have spoiled in shared rings, by what they noted: one for each record of an author's last operation if it was
+    /// lapped in it, and of an earlier one whose slot has not been written since. None in a ring with a single thread.
     fn lapped(&self, authors: &[Progress], shared: &[Account]) -> u64 {
         let plan = self.plan;
         let by = |(author, told): (usize, &Progress)| {
@@ -361,7 +366,14 @@ impl<'plan> Witness<'plan> {
             let claimed = shared[ring].claimed;
             let in_last = claimed.saturating_sub(told.entered_at) >= plan.capacity;
             let earlier = told.lapped_at > 0 && told.lapped_at + plan.capacity > claimed;
-            u64::from(in_last) + u64::from(earlier)
+            // Of an operation of several records, each may have been lapped.
+            let records = |index| Operation::of(plan.seed, author, index).kind.tickets();
+            let in_last = if in_last {
+                told.started.checked_sub(1).map_or(0, records)
+            } else {
+                0
+            };
+            in_last + if earlier { Kind::MOST_TICKETS } else { 0 }
         };
         authors.iter().enumerate().map(by).sum()
     }

@@ -204,6 +204,9 @@ impl Kind {
         !matches!(self, Self::Record | Self::Mark | Self::Value)
     }
 
+    /// The most records that an operation takes.
+    pub const MOST_TICKETS: u64 = Self::Laden.tickets();
+
     /// Records that it takes.
     #[must_use]
     pub const fn tickets(self) -> u64 {

@@ -71,6 +71,7 @@ impl OpenTable {
         };
         let lines = identity.open_lines().max(1) as usize;
         let mut room = ARGUMENT_LINES_MAX;
+        let (mut damaged, mut first_damaged) = (0u64, None);
         let slot_of_lines = |slot| Slot {
             slot,
             identity,
@@ -94,12 +95,25 @@ impl OpenTable {
                 } else if let Some(tenant) = slot.tenant(lines, &mut room)
                     && let Some(place) = table.places.get_mut(number as usize)
                 {
+                    // A running writer may be writing them.
+                    if !writer_runs {
+                        for line in slot.damaged(lines) {
+                            damaged = damaged.saturating_add(1);
+                            first_damaged.get_or_insert(slot.offset(line));
+                        }
+                    }
                     table.tenants.push(tenant);
                     // There are fewer slots than an u16 has values.
                     *place = table.tenants.len() as u16;
                 }
             }
         }
+        damages.extend(first_damaged.map(|offset| Damage {
+            offset,
+            what: format!(
+                "lines of running regions: found {damaged} whose checksum does not hold, expected none"
+            ),
+        }));
         table
     }
 
@@ -134,6 +148,20 @@ impl Slot<'_> {
         lines
             .first()
             .is_some_and(|open| !is_free(open) && !is_believed(open))
+    }
+
+    /// The lines that are neither empty nor being written, and do not verify: what they said is lost, unless it is in the ring too.
+    fn damaged(&self, lines: &[OpenRecord]) -> impl Iterator<Item = usize> {
+        let is_damaged =
+            |line: &OpenRecord| line.sequence != 0 && !line.verifies(self.checksum, self.salt);
+        let numbered = lines.iter().enumerate().skip(1);
+        numbered.filter_map(move |(number, line)| is_damaged(line).then_some(number))
+    }
+
+    /// Where a line is in the file.
+    fn offset(&self, line: usize) -> u64 {
+        let within = (line as u64).saturating_mul(size_of::<OpenRecord>() as u64);
+        self.identity.open_slot(self.slot).saturating_add(within)
     }
 
     /// What a slot that is not torn shows. `room` is how many more arguments may be kept.

@@ -857,7 +857,7 @@ fn lines_of_earlier_tenants() -> Image {
 fn lines_that_cannot_be_believed() -> Image {
     let mut image = Image::new(
         "lines-that-cannot-be-believed",
-        "Lines of a running region with a flipped bit, another slot's number, another owner, another beginning, an argument in the amendment's place, an amendment and an unknown type in an argument's, a record of the ring as it is there. The region is shown with what is left.",
+        "Lines of a running region with a flipped bit, another slot's number, another owner, another beginning, an argument in the amendment's place, an amendment and an unknown type in an argument's, a record of the ring as it is there. The region is shown with what is left, and the first line whose checksum does not hold is damage.",
         lined(4, 1, 1, 10, 64),
     );
     let open = running(0, 10);
@@ -904,6 +904,7 @@ fn lines_that_cannot_be_believed() -> Image {
     let place = image.identity.open_line(0, 8);
     image.put(place, bytemuck::bytes_of(&as_in_the_ring));
     image.argument_line(0, 9, 0, record(14, 9));
+    image.expect_damage(image.identity.open_line(0, 2));
     image.claimed(0, 14);
     image.expect_open_as(OpenRegion {
         arguments: vec![number(9)],

@@ -520,7 +520,7 @@ fn unusual_layout() -> Image {
     image.claimed(0, 2);
     image.claimed(1, 1);
     for slot in 0..3 {
-        image.put(identity.open_slot(slot), &[0; 64]);
+        image.put(identity.open_slot(slot), &[0; 320]);
     }
     image.put(identity.witness_offset, &[0; 128]);
     let mut last = region(1);
