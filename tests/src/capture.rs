@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use bytemuck::{Pod, Zeroable};
-use hrx_trace_format::header::{CLOCK_MONOTONIC, STATE_FINISHED, STATE_RECORDING};
+use hrx_trace_format::header::{
+    CLOCK_MONOTONIC, IDENTITY_OFFSET_KNOWN, STATE_FINISHED, STATE_RECORDING,
+};
 use hrx_trace_format::line::{self, LINE_AMENDMENT};
 use hrx_trace_format::name::{self, BLOCK_BYTES, NAME_GROUP, NAME_KEY, NAME_LABEL};
 use hrx_trace_format::open::{KIND_OPEN, sequence_of};
@@ -40,6 +42,8 @@ impl Capture {
         identity.salt = SALT;
         identity.process_id = 4242;
         identity.clock = CLOCK_MONOTONIC;
+        // The machine's own time namespace.
+        identity.identity_flags = IDENTITY_OFFSET_KNOWN;
         identity.epoch_realtime_ns = 1_795_996_800_123_456_789;
         identity.epoch_monotonic_ns = 77_000_000_001;
         identity.epoch_boottime_ns = 78_000_000_001;

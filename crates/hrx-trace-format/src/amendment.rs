@@ -35,7 +35,7 @@ pub struct Amendment {
     pub owner: u32,
     /// As in [`Record::status`].
     pub status: u32,
-    /// [`FLAG_SATURATED`](crate::record::FLAG_SATURATED), [`FLAG_WAITING`](crate::record::FLAG_WAITING). The other bits are unused.
+    /// [`FLAG_SATURATED`], [`FLAG_WAITING`]. The other bits are unused.
     pub flags: u8,
     /// [`KIND_AMENDMENT`].
     pub kind: u8,

@@ -35,11 +35,11 @@ pub struct Argument {
     pub part: u8,
     /// [`ARGUMENT_U64`] to [`ARGUMENT_TEXT`]. Other types are not known to this version.
     pub r#type: u8,
-    /// [`FLAG_SATURATED`](crate::record::FLAG_SATURATED): the text was longer, and cut. The other bits are unused.
+    /// [`FLAG_SATURATED`]: the text was longer, and cut. The other bits are unused.
     pub flags: u8,
     /// [`KIND_ARGUMENT`].
     pub kind: u8,
-    /// 1 + the index of the open slot that its event runs in; [`OPEN_SLOT_NONE`](crate::record::OPEN_SLOT_NONE): it holds none.
+    /// 1 + the index of the open slot that its event runs in; [`OPEN_SLOT_NONE`]: it holds none.
     pub open_slot: u16,
     /// CRC-32 of all 64 bytes, computed while this field holds the salt of the ring, or of the open table.
     pub crc32: u32,

@@ -5,7 +5,7 @@
 //!
 //! - [`header`]: who recorded, where in the file everything lies, and the live counters.
 //! - [`item`]: a ring's record of any kind.
-//! - [`line`]: the lines of an open slot after its open record.
+//! - [`mod@line`]: the lines of an open slot after its open record.
 //! - [`amendment`], [`argument`]: what changed about a running region; a key and a value of an event.
 //! - [`open`]: one region that is still running, in the same 64 bytes' shape as a record.
 //! - [`record`], [`mark`], [`value`]: one completed region, a moment, a sample of a number; 64 bytes that verify themselves.

@@ -1,6 +1,8 @@
 //! A program whose main thread leaves by `pthread_exit`, while captures with heartbeats run:
 //!
-//!     main_leaves WORK_MILLISECONDS PERIOD_MILLISECONDS FILE…
+//! ```text
+//! main_leaves WORK_MILLISECONDS PERIOD_MILLISECONDS FILE…
+//! ```
 //!
 //! It begins a capture in each file, and has another thread work for that long. It has no main function of Rust's, which `pthread_exit` must not leave.
 #![no_main]

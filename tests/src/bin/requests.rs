@@ -1,6 +1,8 @@
 //! A server under load: thousands of requests in flight on a tokio runtime of two threads, of which one blocks its thread for ever.
 //!
-//!     requests OPEN_REGIONS WORDS FILE
+//! ```text
+//! requests OPEN_REGIONS WORDS FILE
+//! ```
 //!
 //! Each request is a region: it waits, as a task does that is not being polled, runs again, and ends; then the next one takes its place. After a while the request
 //! [`BLOCKED`] stops in the middle of its work. The words say how many began and ended, so that the test knows how many were in flight when it killed the process.

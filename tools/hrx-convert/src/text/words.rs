@@ -242,7 +242,7 @@ fn total(captures: &Captures, outcomes: &[Outcome]) -> String {
         Alignment::Single => "",
         Alignment::MonotonicClock => "; aligned by CLOCK_MONOTONIC: all are of one boot",
         Alignment::WallTime => {
-            "; aligned by wall time, which may be off: they are not all of one boot"
+            "; aligned by wall time, which may be off: their monotonic clocks do not compare"
         }
     }
 }
