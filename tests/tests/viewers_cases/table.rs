@@ -368,7 +368,7 @@ fn losses_of_every_kind() -> Case {
         "1,234 rejected, begun before the capture",
         "5 not shown while running",
         "1 torn in the open table",
-        "6 without its label",
+        "6 without its name",
     ];
     case
 }

@@ -724,11 +724,12 @@ program     pipeline, process 4242 on host bench
 attribute   rank=3
 began       2026-11-30T00:00:00.123456789Z
 ending      the writer died; the last sign of life is 10.500 µs after the beginning
+clock       CLOCK_MONOTONIC; the wall clock was read within 0 ns
 span        8.500 µs, from 2.000 µs to 10.500 µs after the beginning
 layout      1 ring of 8 events, 104.00 KiB, format 2.0
 events      10 claimed = 8 recovered + 2 overwritten + 0 torn
 complete    for all that ended after 2.900 µs
-running     gemm on compute for 0 ns, correlation 10, thread 99
+running     gemm on compute for at least 0 ns, correlation 10, thread 99
 damage      none found
 "
     );

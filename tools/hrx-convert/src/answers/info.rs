@@ -6,13 +6,13 @@ use hrx_trace_reader::{Account, MEASUREMENT, Report, Trace};
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 
-use crate::figures::facts::{Facts, RunningRegion, Totals};
+use crate::figures::facts::{Clocks, Facts, RunningRegion, Totals};
 use crate::input::inspection::{Inspected, inspect};
 use crate::input::outcome::{is_complete, span_ns};
 use crate::output::console::{columns, print};
 use crate::output::printable::{printable, printable_json};
 use crate::text::quantities::{counted, duration_text};
-use crate::text::words::{account_text, ending_words};
+use crate::text::words::{account_text, ending_words, witness_text};
 use crate::text::wrap::{cut, wrap};
 
 /// The column at which values begin.
@@ -117,6 +117,19 @@ fn fact_sheet(inspected: &Inspected, columns: usize) -> String {
             duration_text(report.last_ns)
         ),
     );
+    if let Some(witness) = inspected.trace.witness() {
+        let about = if witness.seen_exactly { "" } else { "about " };
+        let seen = duration_text(witness.seen_ns);
+        let text = witness_text(&witness);
+        sheet.line(
+            "witness",
+            &format!(
+                "process {} saw its end {about}{seen} after the beginning: {text}",
+                witness.process_id
+            ),
+        );
+    }
+    sheet.line("clock", &clock_text(&facts.clocks));
     sheet.line(
         "span",
         &match report.first_ns {
@@ -150,12 +163,31 @@ fn fact_sheet(inspected: &Inspected, columns: usize) -> String {
             ),
         },
     );
-    if facts.open_regions.is_empty() {
+    let hidden = facts.account.hidden_now.0;
+    if facts.open_regions.is_empty() && hidden == 0 {
         sheet.line("running", "nothing");
     }
+    let about = match facts.end_is_seen() {
+        true => "for",
+        false => "for at least",
+    };
     sheet.list("running", &facts.open_regions, |open| {
-        open_text(open, columns - REST_COLUMNS)
+        open_text(open, about, columns - REST_COLUMNS)
     });
+    if hidden > 0 {
+        let more = if facts.open_regions.is_empty() {
+            "region"
+        } else {
+            "more region"
+        };
+        sheet.line(
+            "running",
+            &format!(
+                "and {}, not shown because the open table was full",
+                counted(hidden, more)
+            ),
+        );
+    }
     if facts.damages.is_empty() {
         sheet.line("damage", "none found");
     }
@@ -165,9 +197,29 @@ fn fact_sheet(inspected: &Inspected, columns: usize) -> String {
     sheet.text
 }
 
-fn open_text(open: &RunningRegion, label_columns_max: usize) -> String {
+/// The clock of the file's times, and how well the epoch is known by the others.
+fn clock_text(clocks: &Clocks) -> String {
+    let mut text = match clocks.clock {
+        "monotonic" => "CLOCK_MONOTONIC".to_owned(),
+        _ => "unknown: its times count from the beginning, and compare with no others".to_owned(),
+    };
+    if let Some(offset_ns) = clocks.monotonic_offset_ns.filter(|ns| *ns != 0) {
+        let sign = if offset_ns < 0 { "-" } else { "+" };
+        let offset = duration_text(offset_ns.unsigned_abs());
+        text += &format!(", {sign}{offset} from the machine's in its time namespace");
+    }
+    text + &match clocks.bracket_ns {
+        Some(ns) => format!(
+            "; the wall clock was read within {}",
+            duration_text(ns.into())
+        ),
+        None => "; how far apart the wall clock was read is not known".to_owned(),
+    }
+}
+
+fn open_text(open: &RunningRegion, about: &str, label_columns_max: usize) -> String {
     let mut text = format!(
-        "{} on {} for {}",
+        "{} on {} {about} {}",
         cut(&printable(&open.label), label_columns_max),
         open.lane_name,
         duration_text(open.running_ns.0)

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hrx_trace_format::header::CLOCK_MONOTONIC;
 use hrx_trace_reader::{Account, Cause, Ending, Names, OpenRegion, Report, Trace, Witness};
 use serde::Serialize;
 use serde_json::Value;
@@ -9,6 +10,7 @@ use serde_json::Value;
 use crate::figures::arguments::{Integers, Keys};
 use crate::figures::exact::Exact;
 use crate::input::labels::name_of;
+use crate::input::outcome::running_until;
 use crate::text::names::{label_group, lane_text_in, thread_name_in};
 
 /// The account of a ring, or of all rings: what became of the tickets that were claimed.
@@ -58,7 +60,7 @@ pub struct RunningRegion {
     pub lane: u32,
     pub lane_name: String,
     pub start_ns: Exact,
-    /// At least: until the last sign of life.
+    /// Until its process was seen to end, if [`Seen::seen_exactly`]; otherwise at least: until the last sign of life.
     pub running_ns: Exact,
     pub copied_bytes: Exact,
     pub correlation_id: Exact,
@@ -79,7 +81,7 @@ impl RunningRegion {
         names: &Names,
         keys: &mut Keys,
         region: &OpenRegion,
-        last_ns: u64,
+        until_ns: u64,
         shift_ns: u64,
     ) -> Self {
         let began_ns = region.start_ns.saturating_sub(shift_ns);
@@ -90,7 +92,7 @@ impl RunningRegion {
             lane: region.lane,
             lane_name: lane_text_in(trace, names, region.lane),
             start_ns: Exact(region.start_ns),
-            running_ns: Exact(last_ns.saturating_sub(region.start_ns)),
+            running_ns: Exact(until_ns.saturating_sub(region.start_ns)),
             copied_bytes: Exact(region.copied_bytes),
             correlation_id: Exact(region.correlation_id),
             thread_id: region.thread_id,
@@ -118,6 +120,14 @@ pub struct Clocks {
     pub epoch_boottime_ns: Exact,
     /// 32 hexadecimal digits; None: unknown.
     pub boot_id: Option<String>,
+    /// The three were read within this time; None: it was longer than can be told.
+    pub bracket_ns: Option<u32>,
+    /// The clock of the file's times: "monotonic", or "unknown".
+    pub clock: &'static str,
+    /// Inode of the time namespace; None: unknown, or the kernel has none.
+    pub time_namespace: Option<Exact>,
+    /// How far the monotonic clock of that namespace is from the machine's own; None: unknown.
+    pub monotonic_offset_ns: Option<i64>,
 }
 
 /// What another process saw of the end of the process.
@@ -229,6 +239,14 @@ impl Totals {
     }
 }
 
+impl Facts<'_> {
+    /// Whether what was running did so until a moment that is known, rather than at least until the last sign of life.
+    pub fn end_is_seen(&self) -> bool {
+        let seen = self.witness.as_ref().is_some_and(|seen| seen.seen_exactly);
+        seen && self.ending != Ending::Finished
+    }
+}
+
 impl<'trace> Facts<'trace> {
     /// The report is `shift_ns` later than the capture's own time.
     pub fn new(trace: &'trace Trace, report: &Report, shift_ns: u64) -> Self {
@@ -250,6 +268,15 @@ impl<'trace> Facts<'trace> {
                 epoch_monotonic_ns: Exact(identity.epoch_monotonic_ns),
                 epoch_boottime_ns: Exact(identity.epoch_boottime_ns),
                 boot_id: (identity.boot_id != [0; 16]).then(|| hexadecimal(&identity.boot_id)),
+                bracket_ns: (identity.epoch_bracket_ns != u32::MAX)
+                    .then_some(identity.epoch_bracket_ns),
+                clock: match identity.clock {
+                    CLOCK_MONOTONIC => "monotonic",
+                    _ => "unknown",
+                },
+                time_namespace: (identity.time_namespace != 0)
+                    .then_some(Exact(identity.time_namespace)),
+                monotonic_offset_ns: identity.monotonic_offset(),
             },
             capture_id: hexadecimal(&identity.capture_id),
             format_version: format!("{}.{}", identity.version_major, identity.version_minor),
@@ -268,16 +295,10 @@ impl<'trace> Facts<'trace> {
                 [] => Vec::new(),
                 open => {
                     let (names, mut keys) = (trace.names(), Keys::default());
+                    let (until_ns, _) = running_until(trace, report, shift_ns);
                     open.iter()
                         .map(|region| {
-                            RunningRegion::new(
-                                trace,
-                                &names,
-                                &mut keys,
-                                region,
-                                report.last_ns,
-                                shift_ns,
-                            )
+                            RunningRegion::new(trace, &names, &mut keys, region, until_ns, shift_ns)
                         })
                         .collect()
                 }

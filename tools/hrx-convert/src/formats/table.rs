@@ -19,7 +19,7 @@ use crate::figures::arguments::{ArgumentsObject, Integers, Keys};
 use crate::figures::metadata::Metadata;
 use crate::input::captures::{Capture, Captures};
 use crate::input::format::{FollowedFormat, Format};
-use crate::input::outcome::Outcome;
+use crate::input::outcome::{Outcome, running_until};
 use crate::output::printable::printable_json;
 use crate::text::names::{Names, label_group, lane_text, thread_name};
 
@@ -178,7 +178,7 @@ impl Rows {
         &'row mut self,
         capture: &'row Capture,
         region: &'row OpenRegion,
-        last_ns: u64,
+        until_ns: u64,
     ) -> TableRow<'row> {
         let arguments = self.arguments(capture, &region.arguments);
         let thread = thread_name(capture, region.thread_id, region.start_ns);
@@ -190,7 +190,7 @@ impl Rows {
                 pid: capture.pid,
                 state: RowState::Open,
                 start_ns: region.start_ns,
-                duration_ns: last_ns.saturating_sub(region.start_ns),
+                duration_ns: until_ns.saturating_sub(region.start_ns),
                 lane: region.lane,
                 lane_name: lane_text(capture, region.lane).into(),
                 label,
@@ -257,7 +257,8 @@ fn all_open<'outcome>(
     let reports = outcomes.iter().map(|outcome| &outcome.report);
     captures.iter().zip(reports).flat_map(|(capture, report)| {
         let open = report.open_regions.iter();
-        open.map(move |region| (capture, region, report.last_ns))
+        let (until_ns, _) = running_until(&capture.trace, report, capture.shift_ns);
+        open.map(move |region| (capture, region, until_ns))
     })
 }
 
@@ -310,8 +311,8 @@ impl<Sink: Write> Format for JsonLines<Sink> {
     }
 
     fn finish(mut self, captures: &Captures, outcomes: &mut [Outcome]) -> io::Result<()> {
-        for (capture, region, last_ns) in all_open(captures, outcomes) {
-            let row = self.rows.open(capture, region, last_ns);
+        for (capture, region, until_ns) in all_open(captures, outcomes) {
+            let row = self.rows.open(capture, region, until_ns);
             Self::line(&mut self.sink, &mut self.line, &row)?;
         }
         let account = AccountLine {
@@ -433,8 +434,8 @@ impl<Sink: Write> Format for Csv<Sink> {
     }
 
     fn finish(mut self, captures: &Captures, outcomes: &mut [Outcome]) -> io::Result<()> {
-        for (capture, region, last_ns) in all_open(captures, outcomes) {
-            let row = self.rows.open(capture, region, last_ns);
+        for (capture, region, until_ns) in all_open(captures, outcomes) {
+            let row = self.rows.open(capture, region, until_ns);
             Self::line(&mut self.lines, self.defuse, row)?;
         }
         self.flush()

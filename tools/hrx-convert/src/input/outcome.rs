@@ -1,7 +1,8 @@
 //! The outcome of reading one capture: the reader's report, what a filter left out, and what the output had no room for.
 
-use hrx_trace_reader::Report;
+use hrx_trace_reader::{Ending, Report, Trace};
 
+use crate::input::captures::Capture;
 use crate::input::other_lanes::LaneCount;
 
 /// The outcome for one capture. All times are nanoseconds on the common timeline.
@@ -43,10 +44,30 @@ impl Outcome {
         self.until_ns.unwrap_or(self.report.last_ns)
     }
 
+    /// Until when an open region of the capture is drawn: to the end of the window, or as far as [`running_until`] knows.
+    pub fn open_until_ns(&self, capture: &Capture) -> u64 {
+        let (known_ns, _) = running_until(&capture.trace, &self.report, capture.shift_ns);
+        self.until_ns.unwrap_or(known_ns)
+    }
+
     /// The number of events that are shown.
     pub fn shown(&self) -> u64 {
         let recovered = self.report.account.recovered;
         recovered.saturating_sub(self.filtered_out)
+    }
+}
+
+/// Until when an open region ran, and whether its end was seen: then a witness saw the process end at that moment, by the capture's own clock. Otherwise it is the last
+/// sign of life, and the region ran at least so long.
+pub fn running_until(trace: &Trace, report: &Report, shift_ns: u64) -> (u64, bool) {
+    let seen = trace.witness().filter(|witness| witness.seen_exactly);
+    match seen {
+        // What a finished capture left open is nothing that its process was doing when it ended.
+        Some(witness) if report.ending != Ending::Finished => {
+            let seen_ns = witness.seen_ns.saturating_add(shift_ns);
+            (seen_ns.max(report.last_ns), true)
+        }
+        _ => (report.last_ns, false),
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::figures::exact::Exact;
 use crate::input::alignment::Alignment;
 use crate::input::captures::{Capture, Captures};
-use crate::input::outcome::Outcome;
+use crate::input::outcome::{Outcome, running_until};
 use crate::text::quantities::counted;
 use crate::text::words::{ending_text, left_out_text, losses_text, witness_text};
 
@@ -13,8 +13,10 @@ use crate::text::words::{ending_text, left_out_text, losses_text, witness_text};
 pub const TRACK: &str = "capture (host-observed)";
 
 /// The mark at the last moment shown, on each track with a region that has no end.
-pub fn unfinished(outcome: &Outcome) -> &'static str {
+pub fn unfinished(capture: &Capture, outcome: &Outcome) -> &'static str {
+    let (_, seen) = running_until(&capture.trace, &outcome.report, capture.shift_ns);
     match outcome.until_ns {
+        None if seen => "unfinished when its process was seen to end (host-observed)",
         None => "unfinished at the last sign of life (host-observed)",
         Some(_) => "unfinished beyond the end of the window (host-observed)",
     }

@@ -24,13 +24,14 @@ const NEWEST_LISTED: usize = 8;
 pub fn running(lines: &mut Lines, digest: &Digest) {
     let open: Vec<&RunningRegion> = digest.facts.open_regions.iter().collect();
     let hidden = digest.facts.account.hidden_now.0;
+    let seen = digest.facts.end_is_seen();
     lines.heading("RUNNING AT THE END");
     match open.as_slice() {
         [] if hidden == 0 => return lines.line("nothing"),
         [] => {}
-        few if few.len() <= LISTED_MAX => one_by_one(lines, few),
+        few if few.len() <= LISTED_MAX => one_by_one(lines, few, seen),
         many => {
-            grouped(lines, many);
+            grouped(lines, many, seen);
             let mut all = many.to_vec();
             all.sort_by_key(|region| region.start_ns.0);
             let busy: Vec<_> = all
@@ -40,11 +41,15 @@ pub fn running(lines: &mut Lines, digest: &Digest) {
                 .collect();
             if (1..all.len()).contains(&busy.len()) {
                 lines.heading("THOSE THAT DO NOT WAIT");
-                one_by_one(lines, &busy[busy.len().saturating_sub(NEWEST_LISTED)..]);
+                one_by_one(
+                    lines,
+                    &busy[busy.len().saturating_sub(NEWEST_LISTED)..],
+                    seen,
+                );
                 lines.more(busy.len(), NEWEST_LISTED, "older one");
             }
             lines.heading("THE NEWEST OF THEM");
-            one_by_one(lines, &all[all.len() - NEWEST_LISTED..]);
+            one_by_one(lines, &all[all.len() - NEWEST_LISTED..], seen);
         }
     }
     if hidden > 0 {
@@ -56,12 +61,13 @@ pub fn running(lines: &mut Lines, digest: &Digest) {
     }
 }
 
-fn one_by_one(lines: &mut Lines, open: &[&RunningRegion]) {
+/// `seen`: how long each ran is known, and not only at least.
+fn one_by_one(lines: &mut Lines, open: &[&RunningRegion], seen: bool) {
     let mut table = Table::new(
         [
             ("lane", Left),
             ("label", Left),
-            ("for at least", Right),
+            (if seen { "for" } else { "for at least" }, Right),
             ("since", Right),
             ("bytes", Right),
             ("correlation", Right),
@@ -95,7 +101,7 @@ struct Group<'open> {
     newest: &'open RunningRegion,
 }
 
-fn grouped(lines: &mut Lines, open: &[&RunningRegion]) {
+fn grouped(lines: &mut Lines, open: &[&RunningRegion], seen: bool) {
     let mut groups: BTreeMap<(u32, &str, Option<&str>), Group> = BTreeMap::new();
     for &region in open {
         let key = (region.lane, region.label.as_str(), region.group.as_deref());
@@ -120,7 +126,10 @@ fn grouped(lines: &mut Lines, open: &[&RunningRegion]) {
     let count = counted(open.len() as u64, "region");
     lines.wrapped(
         BAD,
-        &format!("{count}, by lane and label, the newest first; each ran at least so long:"),
+        &format!(
+            "{count}, by lane and label, the newest first; each ran {}:",
+            if seen { "so long" } else { "at least so long" }
+        ),
     );
     let mut table = Table::new(
         [

@@ -39,7 +39,7 @@ use self::slices::{Slices, Texts, thread_member};
 use self::times::{PRECISION, imprecision};
 use crate::input::captures::{Capture, Captures};
 use crate::input::format::{FollowedFormat, Format};
-use crate::input::outcome::Outcome;
+use crate::input::outcome::{Outcome, running_until};
 use crate::output::console::say;
 use crate::tracks::copy_rates::CopyRates;
 use crate::tracks::extras::Extras;
@@ -187,8 +187,8 @@ impl<Sink: Write> Chrome<Sink> {
         let process = &mut self.processes[capture.index];
         let (slices, _) = process.slices(capture, self.extras, (0, 0));
         for (region, place) in open.iter().zip(&places) {
-            let last_ns = outcome.report.last_ns;
-            slices.push_open(chunk, &mut self.texts, region, place.tid, last_ns);
+            let (until_ns, _) = running_until(&capture.trace, &outcome.report, capture.shift_ns);
+            slices.push_open(chunk, &mut self.texts, region, place.tid, until_ns);
             if !self.extras.no_flows {
                 let to = FlowEnd {
                     start_ns: region.start_ns.min(SHOWN_NS_MAX),
@@ -201,8 +201,8 @@ impl<Sink: Write> Chrome<Sink> {
         }
         if ends {
             for (region, place) in open.iter().zip(&places).rev() {
-                let last_ns = outcome.last_shown_ns().max(region.start_ns);
-                slices.push_end(chunk, &mut self.texts, region, place.tid, last_ns);
+                let until_ns = outcome.open_until_ns(capture).max(region.start_ns);
+                slices.push_end(chunk, &mut self.texts, region, place.tid, until_ns);
             }
             return;
         }
@@ -213,8 +213,8 @@ impl<Sink: Write> Chrome<Sink> {
                 chunk,
                 MarkKind::LastSlice,
                 (capture.pid, place.tid),
-                outcome.last_shown_ns(),
-                marks::unfinished(outcome),
+                outcome.open_until_ns(capture),
+                marks::unfinished(capture, outcome),
                 &Value::Object(Default::default()),
             );
         }

@@ -162,14 +162,14 @@ impl Slices<'_> {
         line.extend_from_slice(b"}}");
     }
 
-    /// Adds the beginning of a region that was still running at `last_ns`, the last sign of life.
+    /// Adds the beginning of a region that was still running at `until_ns`, when its end was seen or at the last sign of life.
     pub fn push_open(
         self,
         line: &mut Vec<u8>,
         texts: &mut Texts,
         region: &OpenRegion,
         tid: u32,
-        last_ns: u64,
+        until_ns: u64,
     ) {
         line.extend_from_slice(b",\n{\"ph\":\"B\"");
         self.push_open_name(line, texts, region, tid);
@@ -181,7 +181,7 @@ impl Slices<'_> {
             "lane": region.lane,
             "copied_bytes": Exact(region.copied_bytes),
             "unfinished": true,
-            "running_ns": Exact(last_ns.saturating_sub(region.start_ns)),
+            "running_ns": Exact(until_ns.saturating_sub(region.start_ns)),
             "thread_id": region.thread_id,
         });
         if region.correlation_id != 0 {

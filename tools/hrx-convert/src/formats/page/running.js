@@ -39,7 +39,8 @@ function runningTables(capture, labels, find) {
       data(region.thread_id, region.thread === undefined ? String(region.thread_id) : `${printable(region.thread)} (${region.thread_id})`), shown(region),
     ],
   });
-  const list = (regions) => table(['<Lane', '<Label', '<', 'For at least', 'Since', '<Arguments', 'Bytes', 'Correlation', '<Thread', ''], regions.map(row));
+  const seen = capture.witness?.seen_exactly && capture.ending !== 'finished';
+  const list = (regions) => table(['<Lane', '<Label', '<', seen ? 'For' : 'For at least', 'Since', '<Arguments', 'Bytes', 'Correlation', '<Thread', ''], regions.map(row));
   const groups = runningGroups(all), waiting = all.filter((region) => region.waiting).length;
   const made = [];
   if (all.length + hidden > 1) {
@@ -47,10 +48,10 @@ function runningTables(capture, labels, find) {
     made.push(element('p', { class: 'running' }, `${plural(all.length, 'region')}${told.length ? `, ${told.join(', ')}` : ''}.`));
   } else if (hidden) made.push(element('p', { class: 'running' }, `${plural(hidden, 'region')} that the full table of open regions does not show.`));
   if (groups.length < all.length) {
-    made.push(table(['<Lane', '<Label', 'Running', 'Waiting', 'Longest, at least', '', 'Newest began', ''], groups.map(({ count, waiting, longest, newest }) => ({
+    made.push(table(['<Lane', '<Label', 'Running', 'Waiting', seen ? 'Longest' : 'Longest, at least', '', 'Newest began', ''], groups.map(({ count, waiting, longest, newest }) => ({
       kind: waiting === count ? 'waits' : 'bad',
       cells: [printable(longest.lane_name), labels.inTable(named(longest)), data(count, grouped(count)), data(waiting, waiting ? grouped(waiting) : ''), time(longest.running_ns), shown(longest), ago(newest), shown(newest)],
-    }))), element('p', { class: 'quiet' }, 'Before: before the last sign of life.'));
+    }))), element('p', { class: 'quiet' }, seen ? 'Before: before the end was seen.' : 'Before: before the last sign of life.'));
   }
   if (all.length > LISTED) {
     const more = element('button', { type: 'button', class: 'all-running' }, `List all ${grouped(Math.min(all.length, LISTED_MAX))}`);

@@ -55,7 +55,7 @@ use crate::figures::metadata::Metadata;
 use crate::input::captures::{Capture, Captures};
 use crate::input::format::{FollowedFormat, Format};
 use crate::input::labels::LabelCache;
-use crate::input::outcome::Outcome;
+use crate::input::outcome::{Outcome, running_until};
 use crate::text::names::{label_group, shown, without_nul};
 use crate::tracks::copy_rates::CopyRates;
 use crate::tracks::extras::Extras;
@@ -362,6 +362,7 @@ impl<Sink: Write> Perfetto<Sink> {
                 self.flow_id(capture, region.correlation_id, start_ns)
             })
             .collect();
+        let (until_ns, _) = running_until(&capture.trace, &outcome.report, capture.shift_ns);
         let mut tracks = BTreeSet::new();
         // The newest is placed first, so that those that began before it can go around it.
         for (region, flow_id) in open.iter().zip(flow_ids).rev() {
@@ -376,20 +377,20 @@ impl<Sink: Write> Perfetto<Sink> {
                 track_uuid: ids.uuid(TrackOf::Lane(place.lane, place.sub_lane)),
                 names_lane: place.lane == LaneKey::Others,
                 flow_id,
-                last_ns: outcome.report.last_ns,
+                until_ns,
                 arguments,
             };
             slice.write(&mut self.packets, self.head, capture)?;
             if ends {
-                let last_ns = outcome.last_shown_ns().max(region.start_ns);
-                slice.write_end(&mut self.packets, self.head, last_ns)?;
+                let until_ns = outcome.open_until_ns(capture).max(region.start_ns);
+                slice.write_end(&mut self.packets, self.head, until_ns)?;
             } else {
                 tracks.insert(slice.track_uuid);
             }
         }
-        let name = marks::unfinished(outcome);
+        let name = marks::unfinished(capture, outcome);
         for uuid in tracks {
-            let at_ns = outcome.last_shown_ns();
+            let at_ns = outcome.open_until_ns(capture);
             let packets = &mut self.packets;
             instants::write_mark(
                 packets,

@@ -173,7 +173,7 @@ pub struct OpenSlice<'report> {
     /// Whether the lane has to be named, because its track is that of several.
     pub names_lane: bool,
     /// The last sign of life, up to which it has been running at least.
-    pub last_ns: u64,
+    pub until_ns: u64,
     /// Its arguments, as JSON.
     pub arguments: Value,
 }
@@ -188,7 +188,7 @@ impl OpenSlice<'_> {
     ) -> io::Result<()> {
         let region = self.region;
         let arg = |arg: Arg, value: Value| annotation(arg.name(), &value);
-        let running_ns = self.last_ns.saturating_sub(region.start_ns);
+        let running_ns = self.until_ns.saturating_sub(region.start_ns);
         let mut args = vec![
             arg(Arg::CopiedBytes, region.copied_bytes.into()),
             arg(Arg::Unfinished, true.into()),
