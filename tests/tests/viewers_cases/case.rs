@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use hrx_trace_format::header::STATE_FINISHED;
 use hrx_trace_format::record::FLAG_SATURATED;
 use hrx_trace_format::{Geometry, Identity, LANE_NAMES, OpenRecord, Record, UNLABELLED};
-use hrx_trace_reader::{Ending, Event, OpenRegion, Trace};
+use hrx_trace_reader::{Ending, Event, Names, OpenRegion, Trace};
 use hrx_trace_tests::capture::{Capture, region};
 
 /// The value of a region's argument.
@@ -15,6 +15,7 @@ use hrx_trace_tests::capture::{Capture, region};
 pub enum Arg {
     Integer(u64),
     Bool(bool),
+    Text(String),
 }
 
 /// A region as a viewer must show it.
@@ -129,6 +130,14 @@ impl Region {
         }
     }
 
+    /// With the name that its thread had at that moment.
+    fn by_thread(mut self, names: &Names, thread_id: u32, at_ns: u64) -> Self {
+        let name = names.thread(thread_id, at_ns);
+        let thread = name.map(|name| ("thread", Arg::Text(name.text.clone())));
+        self.args.extend(thread);
+        self
+    }
+
     /// The name of its lane.
     pub fn lane_name(&self) -> String {
         match LANE_NAMES.get(self.lane as usize) {
@@ -152,13 +161,16 @@ impl Expected {
     pub fn of(trace: &Trace, timeline: Timeline) -> Self {
         let report = trace.report();
         let several_rings = trace.identity().ring_count > 1;
+        let names = trace.names();
         let completed = trace.events().map(|event| {
             let label = trace.name(event.label_id);
-            Region::completed(&event, &label, several_rings, timeline)
+            let region = Region::completed(&event, &label, several_rings, timeline);
+            region.by_thread(&names, event.thread_id, event.end_ns())
         });
         let unfinished = report.open_regions.iter().map(|open| {
             let label = trace.name(open.label_id);
-            Region::unfinished(open, &label, report.last_ns, timeline)
+            let region = Region::unfinished(open, &label, report.last_ns, timeline);
+            region.by_thread(&names, open.thread_id, open.start_ns)
         });
         let span_ns = (report.first_ns.unwrap_or_default(), report.last_ns);
         let overwritten = report.account.overwritten;

@@ -205,6 +205,7 @@ impl Output {
     pub fn value(&self, arg: &Arg) -> Value {
         match *arg {
             Arg::Bool(value) => json!(value),
+            Arg::Text(ref text) => json!(text),
             Arg::Integer(value) if value <= self.integer_max => json!(value),
             Arg::Integer(value) => json!(value.to_string()),
         }
