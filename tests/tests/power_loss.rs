@@ -19,8 +19,10 @@ use std::path::Path;
 
 use fastrand::Rng;
 use hrx_trace_format::record::RECORD_BYTES;
-use hrx_trace_reader::{Ending, Error, Trace};
-use hrx_trace_tests::history::{Capture, Reading, Shape, Step, Version};
+use hrx_trace_reader::{Ending, Error, OpenRegion, Trace};
+use hrx_trace_tests::history::{
+    Capture, Reading, Shape, Step, Version, bare_open, call_of, is_same_region,
+};
 use hrx_trace_tests::host::{Host, in_namespaces};
 use hrx_trace_tests::seeds;
 use hrx_trace_tests::skip::skip;
@@ -126,24 +128,32 @@ fn any_shape(rng: &mut Rng) -> Shape {
     Shape {
         capacity: rng.u64(1..=capacity_max),
         rings: rng.u32(1..=3),
-        name_bytes: 4096,
+        name_bytes: 8192,
+        open_slots: 64,
     }
 }
 
 /// Asserts what every image must satisfy, whatever the disk holds.
 fn assert_true(capture: &Capture, moments: RangeInclusive<usize>, trace: &Trace) -> Reading {
     let reading = capture.assert_true(trace);
+    let so_far = &capture.versions[..=*moments.end()];
     let history = &capture.versions[moments];
+    let completed: BTreeSet<usize> = reading
+        .events
+        .iter()
+        .map(|event| call_of(event.correlation_id))
+        .collect();
     for open in &reading.report.open_regions {
-        let ran = |version: &Version| version.open.contains(open);
+        let ran = |version: &Version| version.open.iter().any(|ran| is_same_region(ran, open));
         assert!(
             history.iter().any(ran),
             "a region that was not running: {open:?}"
         );
-        let completed = reading
-            .events
-            .iter()
-            .any(|event| event.correlation_id == open.correlation_id);
+        // What was said about it earlier may be all that reached the disk, but nothing that was said later.
+        let state = bare_open(open);
+        let was = |version: &Version| version.open.iter().any(|was| bare_open(was) == state);
+        assert!(so_far.iter().any(was), "a state it never had: {open:?}");
+        let completed = completed.contains(&call_of(open.correlation_id));
         assert!(!completed, "a region both completed and running: {open:?}");
     }
     reading
@@ -175,13 +185,8 @@ fn what_was_synced_survives() {
                 .image();
                 let trace = Trace::from_bytes(image).expect("the header was synced");
                 let reading = assert_true(&capture, moments, &trace);
-                promised += assert_kept(
-                    &history[sync - 1],
-                    &history[now],
-                    shape.capacity,
-                    &trace,
-                    &reading,
-                );
+                let moments = sync - 1..=now;
+                promised += assert_kept(&capture, moments, shape.capacity, &trace, &reading);
                 images += 1;
             }
         }
@@ -189,14 +194,18 @@ fn what_was_synced_survives() {
     println!("{images} images, {promised} promises kept");
 }
 
-/// Asserts that everything in `synced` that nothing had overwritten by `now` is in the image. Returns how much that is.
+/// Asserts that everything there was at the first of the `moments`, and that nothing had overwritten by the last, is in the image. Returns how much that is.
 fn assert_kept(
-    synced: &Version,
-    now: &Version,
+    capture: &Capture,
+    moments: RangeInclusive<usize>,
     capacity: u64,
     trace: &Trace,
     reading: &Reading,
 ) -> usize {
+    let history = &capture.versions[moments];
+    let (Some(synced), Some(now)) = (history.first(), history.last()) else {
+        panic!("no moments");
+    };
     let found: BTreeSet<(u32, u64)> = reading
         .events
         .iter()
@@ -205,12 +214,19 @@ fn assert_kept(
     let mut promised = 0;
     for (ring, (synced, now)) in (0..).zip(synced.claimed.iter().zip(&now.claimed)) {
         for ticket in now.saturating_sub(capacity) + 1..=*synced {
-            assert!(
-                found.contains(&(ring, ticket)),
-                "ticket {ticket} of ring {ring} was synced and is lost"
-            );
+            // The others are those of arguments and amendments.
+            if capture.is_event(ring, ticket) {
+                assert!(
+                    found.contains(&(ring, ticket)),
+                    "ticket {ticket} of ring {ring} was synced and is lost"
+                );
+            }
             promised += 1;
         }
+        // All records of the window that were synced are found, whatever their kind.
+        let account = &reading.report.rings[ring as usize];
+        let promised = synced.saturating_sub(now.saturating_sub(capacity));
+        assert!(account.recovered >= promised, "{account:?}, {promised}");
         assert!(reading.report.rings[ring as usize].claimed <= *now);
     }
     for event in &reading.events {
@@ -223,10 +239,28 @@ fn assert_kept(
             );
         }
     }
-    for open in synced.open.iter().filter(|open| now.open.contains(open)) {
+    for open in &synced.open {
+        let same = |open_regions: &[OpenRegion]| {
+            let mut regions = open_regions.iter();
+            regions.find(|other| is_same_region(other, open)).cloned()
+        };
+        if same(&now.open).is_none() {
+            continue;
+        }
+        let Some(found) = same(&reading.report.open_regions) else {
+            panic!("a synced running region is lost: {open:?}");
+        };
+        // Unless it has changed since.
+        let is_as_it_was = |version: &Version| {
+            same(&version.open).is_some_and(|then| bare_open(&then) == bare_open(open))
+        };
+        if history.iter().all(is_as_it_was) {
+            assert_eq!(bare_open(&found), bare_open(open), "a synced state is lost");
+        }
+        let kept = capture.kept_arguments(open.correlation_id);
         assert!(
-            reading.report.open_regions.contains(open),
-            "a synced running region is lost"
+            found.arguments.len() >= kept.min(open.arguments.len()),
+            "a synced argument of a running region is lost: {found:?}"
         );
         promised += 1;
     }
@@ -290,8 +324,55 @@ fn without_sync_whatever_the_file_says_is_true() {
             }
         }
     }
-    assert!(refused < images && events > images);
+    assert!(
+        refused < images && events > images,
+        "{refused} {events} {images}"
+    );
     println!("{images} images, {refused} of them without an intact header, {events} events");
+}
+
+/// With more regions running than a table of the usual size shows.
+#[test]
+fn thousands_of_running_regions_survive_with_what_was_said_of_them() {
+    let mut rng = seeds::rng("thousands_of_running_regions_survive_with_what_was_said_of_them");
+    const REGIONS: u32 = 2_000;
+    let shape = Shape {
+        capacity: 64,
+        rings: 2,
+        name_bytes: 8192,
+        open_slots: REGIONS + 100,
+    };
+    let mut steps = vec![Step::Label, Step::BeginMany(REGIONS - 5), Step::Sync];
+    steps.extend(Step::random(&mut rng, 40));
+    steps.push(Step::Sync);
+    steps.extend(
+        Step::random(&mut rng, 20)
+            .into_iter()
+            .filter(|step| *step != Step::Sync),
+    );
+    let capture = shape.record(&steps);
+    let history = &capture.versions;
+    let synced = history
+        .iter()
+        .rposition(|version| version.step == Some(Step::Sync));
+    let synced = synced.expect("a sync") - 1;
+    let (mut promised, mut shown) = (0, 0);
+    for _ in 0..60 {
+        let now = rng.usize(synced + 1..history.len());
+        let image = Disk {
+            history,
+            moments: synced..=now,
+            unwritten: Unwritten::Nowhere,
+            rng: &mut rng,
+        }
+        .image();
+        let trace = Trace::from_bytes(image).expect("the header was synced");
+        let reading = assert_true(&capture, synced..=now, &trace);
+        shown += reading.report.open_regions.len();
+        promised += assert_kept(&capture, synced..=now, shape.capacity, &trace, &reading);
+    }
+    assert!(shown > 60 * (REGIONS as usize - 100));
+    println!("60 images with {shown} running regions, {promised} promises kept");
 }
 
 /// The ticket counter may be older than the ring: then the newest record says how many tickets there were.
