@@ -40,8 +40,8 @@ fn steps() -> Vec<Step> {
     steps.extend([ArgueOldest, AmendOldest, ArgueNewest]);
     steps.extend([EndOldest; 30]);
     steps.extend([EndNewest; 28]);
-    steps.extend([ArgueOldest; 9]);
-    steps.extend([AmendOldest; 4]);
+    steps.extend([ArgueNewest; 9]);
+    steps.extend([AmendNewest; 4]);
     // The rings go round.
     steps.extend([Record; 30]);
     steps.extend([

@@ -18,6 +18,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use fastrand::Rng;
+use hrx_trace_format::line::LINE_AMENDMENT;
 use hrx_trace_format::record::RECORD_BYTES;
 use hrx_trace_reader::{Ending, Error, OpenRegion, Trace};
 use hrx_trace_tests::history::{
@@ -250,11 +251,13 @@ fn assert_kept(
         let Some(found) = same(&reading.report.open_regions) else {
             panic!("a synced running region is lost: {open:?}");
         };
-        // Unless it has changed since.
-        let is_as_it_was = |version: &Version| {
-            same(&version.open).is_some_and(|then| bare_open(&then) == bare_open(open))
-        };
-        if history.iter().all(is_as_it_was) {
+        // Unless it has been amended since, if only to say the same again.
+        let line = trace.identity().open_line(open.slot, LINE_AMENDMENT) as usize;
+        let amendment = |version: &Version| version.bytes[line..line + RECORD_BYTES].to_vec();
+        if history
+            .iter()
+            .all(|version| amendment(version) == amendment(synced))
+        {
             assert_eq!(bare_open(&found), bare_open(open), "a synced state is lost");
         }
         let kept = capture.kept_arguments(open.correlation_id);
