@@ -1,69 +1,87 @@
 //! Proves: whatever happens to the bytes of a file, the reader does not fail, returns no event, running region or name that was not written, and counts
 //! or reports what is lost.
 //!
-//! How: a small capture by the real recorder (two rings, both wrapped; regions running, just ended and long ended; names of one to three blocks), of
-//! which everything is known, is damaged as disks, transfers and people damage files: each bit in turn, checked for the exact outcome that its place
+//! How: a small capture by the real recorder (two rings, both wrapped, with regions, marks, values, arguments and amendments; regions running, just ended and
+//! long ended, with arguments and changed; names of labels, keys, lanes and threads; a sign of life and a witness), of which everything is known, is damaged as disks, transfers and people damage files: each bit in turn, checked for the exact outcome that its place
 //! demands, and thousands of times at random.
 
 use std::collections::BTreeSet;
 
+use bytemuck::Zeroable;
+use hrx_trace_format::amendment::KIND_AMENDMENT;
+use hrx_trace_format::argument::KIND_ARGUMENT;
 use hrx_trace_format::header::{COUNTERS_BYTES, COUNTERS_OFFSET, IDENTITY_BYTES};
+use hrx_trace_format::line::LINE_AMENDMENT;
+use hrx_trace_format::mark::KIND_MARK;
+use hrx_trace_format::record::KIND_REGION;
 use hrx_trace_format::record::RECORD_BYTES;
-use hrx_trace_format::witness::WITNESS_BYTES;
-use hrx_trace_format::{HeaderError, Identity};
-use hrx_trace_reader::{Ending, Error, Event, Name, Report, Trace};
-use hrx_trace_tests::history::{Capture, Reading, Shape, Step};
+use hrx_trace_format::value::KIND_VALUE;
+use hrx_trace_format::witness::{CAUSE_SIGNAL, WITNESS_BYTES, Witness};
+use hrx_trace_format::{HeaderError, Identity, Record};
+use hrx_trace_reader::{Account, Ending, Error, Event, Name, OpenRegion, Report, Trace};
+use hrx_trace_tests::history::{Capture, Reading, Shape, Step, bare, bare_open, is_same_region};
 use hrx_trace_tests::seeds;
 
 const SHAPE: Shape = Shape {
-    capacity: 9,
+    capacity: 19,
     rings: 2,
     name_bytes: 4096,
+    open_slots: 64,
 };
 
 /// Steps that leave regions running, ended, and ended with their records overwritten, in many different slots, and wrap the rings.
 fn steps() -> Vec<Step> {
-    use Step::{Begin, EndNewest, EndOldest, Label, Record};
-    let mut steps = vec![Label, Label, Label];
+    use Step::{
+        Alive, AmendNewest, AmendOldest, ArgueNewest, ArgueOldest, Begin, CancelOldest, EndNewest,
+        EndOldest, Label, Lane, Mark, Record, Thread, Value,
+    };
+    let mut steps = vec![Label, Lane, Label, Thread, Lane, Label];
     steps.extend([Begin; 64]);
+    steps.extend([ArgueOldest, AmendOldest, ArgueNewest]);
     steps.extend([EndOldest; 30]);
-    steps.extend([EndNewest; 29]);
+    steps.extend([EndNewest; 28]);
+    steps.extend([ArgueNewest; 9]);
+    steps.extend([AmendNewest; 4]);
+    // The rings go round.
     steps.extend([Record; 30]);
     steps.extend([
-        Begin, Begin, EndOldest, EndNewest, Record, Record, Label, Begin, Record,
+        Begin,
+        Begin,
+        CancelOldest,
+        EndNewest,
+        AmendNewest,
+        ArgueNewest,
+        Record,
+        Mark,
+        Value,
+        Mark,
+        Value,
+        Label,
+        Begin,
+        ArgueNewest,
+        ArgueNewest,
+        AmendNewest,
+        ArgueOldest,
+        AmendOldest,
+        EndOldest,
+        Record,
+        Alive,
     ]);
     steps
 }
 
-/// Steps of every kind: regions with more arguments than their slots have lines, changed, waiting, cancelled; marks, values, lanes and threads with names.
-fn steps_of_all_kinds() -> Vec<Step> {
-    use Step::{
-        Argument, Begin, CancelNewest, Change, EndNewest, Label, Lane, Mark, Record, Value, Wait,
-    };
-    let mut steps = vec![Label, Lane, Label, Record, Mark, Value, Lane];
-    // The longest-running ones: changed, and full of arguments whose records the rings have lost.
-    steps.extend([Begin, Change]);
-    steps.extend([Argument; 9]);
-    steps.extend([Wait, Begin, Argument, Argument, CancelNewest, Begin, Wait]);
-    steps.extend([Record; 12]);
-    steps.extend([Begin, Argument, EndNewest, Begin, Argument, Wait]);
-    steps.extend([Begin, Begin, EndNewest, Value, Mark, Change, Argument]);
-    steps
-}
-
-/// A capture of every kind of item.
-fn capture_of_all_kinds() -> Capture {
-    let shape = Shape {
-        name_bytes: 8192,
-        ..SHAPE
-    };
-    shape.record(&steps_of_all_kinds())
-}
-
-fn captures() -> [Capture; 2] {
+/// One that was not finished, one that was, and one whose process a witness saw die.
+fn captures() -> [Capture; 3] {
     let mut finished = steps();
     finished.push(Step::Finish);
-    [SHAPE.record(&steps()), SHAPE.record(&finished)]
+    let mut seen = SHAPE.record(&steps());
+    seen.witness(Witness {
+        status: 9,
+        cause: CAUSE_SIGNAL,
+        peak_resident_bytes: 1 << 30,
+        ..Witness::zeroed()
+    });
+    [SHAPE.record(&steps()), SHAPE.record(&finished), seen]
 }
 
 #[track_caller]
@@ -102,7 +120,9 @@ fn assert_same(found: &Reading, whole: &Reading) {
 struct Flip<'a> {
     capture: &'a Capture,
     whole: &'a Reading,
+    trace: &'a Trace,
     identity: &'a Identity,
+    is_witnessed: bool,
     /// The offset of the byte with the flipped bit.
     offset: u64,
     image: &'a [u8],
@@ -188,7 +208,7 @@ impl Flip<'_> {
             0 => {
                 assert_eq!(found.damages.len(), 1);
                 assert_eq!(found.damages[0].offset, COUNTERS_OFFSET);
-                assert_eq!(found.ending, Ending::NotFinished);
+                assert_eq!(found.ending, self.ending_unfinished());
                 // The moment of the finish is none any more.
                 assert_eq!(differs, usize::from(!same_counts[0]));
             }
@@ -204,13 +224,25 @@ impl Flip<'_> {
         );
     }
 
+    /// How a capture ended that does not say that it was finished.
+    fn ending_unfinished(&self) -> Ending {
+        match self.is_witnessed {
+            true => Ending::WriterDied,
+            false => Ending::NotFinished,
+        }
+    }
+
     /// What is not zeroes and not a witness is reported, and not used.
     fn judge_witness(&self, reading: &Reading) {
         let damages = &reading.report.damages;
         let offsets: Vec<u64> = damages.iter().map(|damage| damage.offset).collect();
         assert_eq!(offsets, [self.identity.witness_offset]);
         assert_eq!(reading.events, self.whole.events);
-        assert_eq!(reading.report.ending, self.whole.report.ending);
+        let ending = match self.is_witnessed {
+            true => Ending::NotFinished,
+            false => self.whole.report.ending,
+        };
+        assert_eq!(reading.report.ending, ending);
         assert_eq!(reading.report.open_regions, self.whole.report.open_regions);
     }
 
@@ -218,28 +250,86 @@ impl Flip<'_> {
     fn judge_claimed(&self, reading: &Reading) {
         let torn = reading.report.account.torn > self.whole.report.account.torn;
         assert!(torn || reading.report.damages.len() == 1);
-        assert_eq!(reading.report.open_regions, self.whole.report.open_regions);
+        self.assert_same_regions(reading);
     }
 
-    /// Exactly the event in the slot is lost and counted, if the slot holds one.
+    /// Exactly the record in the slot is lost and counted, if the slot holds one, and with it what only it says.
     fn judge_record(&self, reading: &Reading, ring: u32, slot: u64) {
         let capacity = self.identity.capacity;
-        let lies_there =
-            |event: &&Event| event.ring == ring && (event.sequence - 1) % capacity == slot;
-        let Some(lost) = self.whole.events.iter().find(lies_there) else {
+        let claimed = self.whole.report.rings[ring as usize].claimed;
+        let laps = claimed.saturating_sub(slot + 1) / capacity;
+        let ticket = laps * capacity + slot + 1;
+        if ticket > claimed {
             return assert_same(reading, self.whole);
+        }
+        let kind = self.kind_of_record(ring, slot);
+        let expected = |whole: Account| {
+            let mut expected = whole;
+            expected.torn += 1;
+            expected.recovered -= 1;
+            *match kind {
+                KIND_REGION => &mut expected.regions,
+                KIND_MARK => &mut expected.marks,
+                KIND_VALUE => &mut expected.values,
+                KIND_AMENDMENT => &mut expected.amendments,
+                KIND_ARGUMENT => &mut expected.arguments,
+                kind => panic!("a record of kind {kind}"),
+            } -= 1;
+            expected
         };
-        let others = self.whole.events.iter().filter(|event| *event != lost);
-        assert_eq!(by_ticket(others), by_ticket(&reading.events));
+        // Of the arguments that are left, some may have lost their event.
+        let whole = &self.whole.report;
+        let settled = |mut account: Account, found: Account| {
+            (account.joined, account.orphaned) = (found.joined, found.orphaned);
+            account
+        };
+        let found = &reading.report;
         assert_eq!(
-            reading.report.account.torn,
-            self.whole.report.account.torn + 1
+            settled(expected(whole.account), found.account),
+            found.account
         );
+        let of_ring = found.rings[ring as usize];
         assert_eq!(
-            reading.report.rings[ring as usize].torn,
-            self.whole.report.rings[ring as usize].torn + 1
+            settled(expected(whole.rings[ring as usize]), of_ring),
+            of_ring
         );
-        assert_eq!(reading.report.open_regions, self.whole.report.open_regions);
+
+        let lies_there = |event: &&Event| event.ring == ring && event.sequence == ticket;
+        let others = self.whole.events.iter().filter(|event| !lies_there(event));
+        let (others, events) = (by_ticket(others), by_ticket(&reading.events));
+        assert_eq!(others.len(), events.len());
+        let mut changed = 0;
+        for (other, event) in others.iter().zip(&events) {
+            assert_eq!(bare(other), bare(event));
+            changed += u64::from(other != event);
+        }
+        // An argument's record belongs to one event at most.
+        assert!(
+            changed <= u64::from(kind == KIND_ARGUMENT),
+            "{changed} events changed"
+        );
+        match kind {
+            KIND_ARGUMENT => self.assert_same_regions(reading),
+            // The latest amendment of a running region is in its slot, too.
+            _ => assert_eq!(reading.report.open_regions, self.whole.report.open_regions),
+        }
+    }
+
+    fn kind_of_record(&self, ring: u32, slot: u64) -> u8 {
+        let at = self.identity.ring_slot(ring, slot) as usize;
+        let bytes = self.capture.last().bytes[at..].first_chunk();
+        Record::from_bytes(*bytes.expect("a record")).kind
+    }
+
+    /// The regions run that ran, in the same states, but for arguments that other tickets in the account than those of the whole may have lost.
+    fn assert_same_regions(&self, reading: &Reading) {
+        let states = |regions: &[OpenRegion]| regions.iter().map(bare_open).collect::<Vec<_>>();
+        let whole = &self.whole.report.open_regions;
+        assert_eq!(states(&reading.report.open_regions), states(whole));
+        for (found, whole) in reading.report.open_regions.iter().zip(whole) {
+            let kept = self.capture.kept_arguments(whole.correlation_id);
+            assert!(found.arguments.len() >= kept.min(whole.arguments.len()));
+        }
     }
 
     /// A running region is lost and counted. In a free slot, only the word that marks it free matters, and no line is believed without arguments.
@@ -247,8 +337,13 @@ impl Flip<'_> {
         assert_eq!(reading.events, self.whole.events);
         let runs = |open: &hrx_trace_reader::OpenRegion| open.slot == slot;
         let whole = &self.whole.report.open_regions;
-        if at >= RECORD_BYTES as u64 || !whole.iter().any(runs) && at >= 8 {
+        let tenant = whole.iter().find(|open| runs(open));
+        if tenant.is_none() && at >= 8 {
             return assert_same(reading, self.whole);
+        }
+        if at >= RECORD_BYTES as u64 {
+            let tenant = tenant.expect("a region");
+            return self.judge_line(reading, tenant, at / RECORD_BYTES as u64);
         }
         assert_eq!(reading.report.open_torn, self.whole.report.open_torn + 1);
         assert!(
@@ -259,32 +354,62 @@ impl Flip<'_> {
         );
     }
 
+    /// Of a running region, its latest change is lost, or one argument, unless the ring has it too.
+    fn judge_line(&self, reading: &Reading, tenant: &OpenRegion, line: u64) {
+        let (found, whole) = (&reading.report, &self.whole.report);
+        assert_eq!(
+            (found.account, found.open_torn),
+            (whole.account, whole.open_torn)
+        );
+        assert_eq!(found.open_regions.len(), whole.open_regions.len());
+        for (found, whole) in found.open_regions.iter().zip(&whole.open_regions) {
+            if !is_same_region(found, tenant) {
+                assert_eq!(found, whole);
+            } else if line == u64::from(LINE_AMENDMENT) {
+                // Whatever else it is, `assert_true` has seen that it is a state that the region had.
+                assert!(is_same_region(found, whole));
+                assert_eq!(found.arguments, whole.arguments);
+            } else {
+                assert_eq!(bare_open(found), bare_open(whole));
+                let lost = whole.arguments.len() - found.arguments.len();
+                assert!(lost <= 1, "{lost} arguments lost to one flip");
+            }
+        }
+    }
+
     /// The name in the block is unreadable, and reported if an event has it. All other names and all events are unchanged.
     fn judge_label(&self, trace: &Trace, reading: &Reading, block: u64) {
         assert_eq!(reading.events, self.whole.events);
-        let named: BTreeSet<u32> = reading
-            .events
-            .iter()
-            .map(|event| event.label_id)
-            .filter(|id| *id > 0)
-            .collect();
-        let unreadable: Vec<_> = named
-            .iter()
-            .filter(|id| trace.label(**id) == Name::Unreadable)
-            .collect();
-        let open = reading
-            .report
-            .open_regions
-            .iter()
-            .any(|open| trace.label(open.label_id) == Name::Unreadable);
-        match unreadable[..] {
-            [] => assert_eq!(reading.report.damages.len(), usize::from(open)),
-            [id] => {
-                assert!(u64::from(*id) - 1 <= block, "another name was damaged");
-                assert_eq!(reading.report.damages.len(), 1);
-            }
-            _ => panic!("one bit damaged several names: {unreadable:?}"),
+        assert_eq!(reading.report.open_regions, self.whole.report.open_regions);
+        let events = reading.events.iter();
+        let named = events.map(|event| (event.label_id, &event.arguments));
+        let regions = reading.report.open_regions.iter();
+        let named = named.chain(regions.map(|region| (region.label_id, &region.arguments)));
+        let mut unreadable = BTreeSet::new();
+        for (label, arguments) in named {
+            let labels = (trace.label(label) == Name::Unreadable).then_some(label);
+            let keys = arguments.iter().map(|argument| argument.key);
+            unreadable.extend(keys.filter(|key| trace.key(*key) == Name::Unreadable));
+            unreadable.extend(labels);
         }
+        let names = trace.names();
+        let groups = names.lanes().map(|name| name.group);
+        unreadable.extend(groups.filter(|group| trace.group(*group) == Name::Unreadable));
+        assert!(
+            unreadable.len() <= 1,
+            "one bit damaged several names: {unreadable:?}"
+        );
+        for id in &unreadable {
+            assert!(u64::from(*id) - 1 <= block, "another name was damaged");
+        }
+        // The names of lanes and threads that are there are checked by `assert_true`; at most one is missing.
+        let count = |trace: &Trace| {
+            let names = trace.names();
+            names.lanes().count() + names.threads().count()
+        };
+        let missing = count(self.trace) - count(trace);
+        assert!(missing + unreadable.len() <= 1);
+        assert_eq!(reading.report.damages.len(), unreadable.len());
     }
 }
 
@@ -299,13 +424,31 @@ fn every_flipped_bit_has_the_outcome_that_its_place_demands() {
             "{:?}",
             whole.report
         );
-        assert!(whole.report.open_regions.len() > 2);
-        for bit in 0..image.len() * 8 {
+        let account = &whole.report.account;
+        let kinds = [
+            account.regions,
+            account.marks,
+            account.values,
+            account.amendments,
+        ];
+        assert!(kinds.iter().all(|count| *count > 1), "{account:?}");
+        assert!(account.joined > 2, "{account:?}");
+        let regions = &whole.report.open_regions;
+        assert!(regions.len() > 2 && regions.iter().any(|open| open.arguments.len() > 4));
+        assert!(regions.iter().any(|open| open.amended));
+        // Apart from the header, the witnessed one is like the first.
+        let bytes = match trace.witness() {
+            Some(_) => trace.identity().open_offset as usize,
+            None => image.len(),
+        };
+        for bit in 0..bytes * 8 {
             image[bit / 8] ^= 1 << (bit % 8);
             let flip = Flip {
                 capture: &capture,
                 whole: &whole,
+                trace: &trace,
                 identity: trace.identity(),
+                is_witnessed: trace.witness().is_some(),
                 offset: bit as u64 / 8,
                 image: &image,
             };
@@ -313,77 +456,8 @@ fn every_flipped_bit_has_the_outcome_that_its_place_demands() {
             assert!(judged.is_ok(), "bit {} of the byte at {}", bit % 8, bit / 8);
             image[bit / 8] ^= 1 << (bit % 8);
         }
-        println!(
-            "{} flips of a file that is {:?}",
-            image.len() * 8,
-            trace.ending()
-        );
+        println!("{} flips of a file that is {:?}", bytes * 8, trace.ending());
     }
-}
-
-/// Whatever a flipped bit hits: what is read is true, and what is lost is counted.
-#[test]
-fn every_flipped_bit_among_all_kinds_is_counted() {
-    let capture = capture_of_all_kinds();
-    let mut image = capture.last().bytes.clone();
-    let trace = open(&image);
-    let whole = capture.assert_true(&trace);
-    let (account, open) = (&whole.report.account, &whole.report.open_regions);
-    let all = [
-        account.regions,
-        account.marks,
-        account.values,
-        account.arguments,
-        account.amendments,
-    ];
-    assert!(all.iter().all(|count| *count > 0), "{account:?}");
-    assert!(
-        open.len() > 2 && open.iter().any(|open| open.arguments_lost > 0),
-        "{open:?}"
-    );
-    let first = COUNTERS_OFFSET as usize + COUNTERS_BYTES;
-    let (mut flips, mut losses) = (0, 0);
-    for bit in first * 8..image.len() * 8 {
-        image[bit / 8] ^= 1 << (bit % 8);
-        let reading = capture.assert_true(&self::open(&image));
-        image[bit / 8] ^= 1 << (bit % 8);
-        flips += 1;
-        let place = || format!("bit {} of the byte at {}", bit % 8, bit / 8);
-        let report = &reading.report;
-        let same = |one: &Reading| {
-            let arguments = |reading: &Reading| -> usize {
-                let of_events = reading.events.iter().map(|event| event.arguments.len());
-                let open = &reading.report.open_regions;
-                of_events.sum::<usize>()
-                    + open.iter().map(|open| open.arguments.len()).sum::<usize>()
-            };
-            one.events.len() == whole.events.len()
-                && one.report.open_regions.len() == open.len()
-                && arguments(one) >= arguments(&whole)
-        };
-        if !same(&reading) {
-            losses += 1;
-            let counted = |reading: &Reading| {
-                let report = &reading.report;
-                let records = report.account.torn + report.account.skipped;
-                records + report.open_torn + report.damages.len() as u64
-            };
-            // A running region's arguments are counted with it, those that it had lost included.
-            let lost = |reading: &Reading| -> u64 {
-                let of_events = reading.events.iter().map(|event| event.arguments_lost);
-                let open = &reading.report.open_regions;
-                let of_open = open.iter().map(|open| open.arguments_lost);
-                of_events.sum::<u64>() + of_open.sum::<u64>()
-            };
-            assert!(
-                counted(&reading) > counted(&whole) || lost(&reading) > lost(&whole),
-                "{}: {report:?}",
-                place()
-            );
-        }
-    }
-    assert!(losses > 1_000, "{losses} of {flips} flips lost anything");
-    println!("{flips} flips among all kinds of items, {losses} of which lost something");
 }
 
 /// Reads an image that may be damaged anywhere. None if its header is refused; otherwise what it says is asserted to be true.
@@ -401,8 +475,7 @@ fn randomly_damaged_files_are_refused_or_read_truthfully() {
     let mut rng = seeds::rng("randomly_damaged_files_are_refused_or_read_truthfully");
     let mut read_anyway = 0;
     const IMAGES: usize = 40_000;
-    let [one, other] = captures();
-    let captures = [one, other, capture_of_all_kinds()];
+    let captures = captures();
     for _ in 0..IMAGES {
         let capture = rng.choice(&captures).expect("three");
         let mut image = capture.last().bytes.clone();
@@ -451,16 +524,22 @@ fn a_cut_file_gives_exactly_the_records_before_the_cut() {
                 let slot = (event.sequence - 1) % identity.capacity;
                 identity.ring_slot(event.ring, slot) + RECORD_BYTES as u64 <= length as u64
             };
-            let expected: Vec<_> = whole.events.iter().filter(inside).collect();
-            assert_eq!(
-                by_ticket(&reading.events),
-                by_ticket(expected.iter().copied()),
-                "{length}"
-            );
-            let (found, lost) = (reading.report, whole.events.len() - expected.len());
+            let expected: Vec<_> = whole.events.iter().filter(inside).map(bare).collect();
+            let events: Vec<_> = reading.events.iter().map(bare).collect();
+            assert_eq!(by_ticket(&events), by_ticket(&expected), "{length}");
+            let found = reading.report;
+            let records_lost: u64 = (0..identity.ring_count)
+                .map(|ring| {
+                    let claimed = whole.report.rings[ring as usize].claimed;
+                    let slots = 0..identity.capacity.min(claimed);
+                    let ends =
+                        slots.map(|slot| identity.ring_slot(ring, slot) + RECORD_BYTES as u64);
+                    ends.filter(|end| *end > length as u64).count() as u64
+                })
+                .sum();
             if length as u64 >= identity.open_offset {
                 assert_eq!(found.account.claimed, whole.report.account.claimed);
-                assert_eq!(found.account.torn, lost as u64, "{length}");
+                assert_eq!(found.account.torn, records_lost, "{length}");
             }
             let cut = found
                 .damages
@@ -494,7 +573,8 @@ fn misplaced_blocks_yield_no_false_event() {
     let shape = Shape {
         capacity: 300,
         rings: 2,
-        name_bytes: 1 << 15,
+        name_bytes: 8192,
+        open_slots: 64,
     };
     let [one, other] = [0, 1].map(|_| {
         let mut steps = Step::random(&mut rng, 900);
@@ -537,7 +617,7 @@ fn misplaced_blocks_yield_no_false_event() {
 
 #[test]
 fn a_second_capture_in_the_file_is_not_mistaken_for_the_first() {
-    let [one, other] = captures();
+    let [one, other, _] = captures();
     for (first, second) in [(&one, &other), (&other, &one)] {
         let image = [&first.last().bytes[..], &second.last().bytes].concat();
         let whole = first.assert_true(&open(&first.last().bytes));

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use hrx_trace::{Event, Key, Label, Options, Recorder};
+use hrx_trace::{Event, Key, Label, Options, Recorder, lane};
 use hrx_trace_format::header::COUNTERS_OFFSET;
 use hrx_trace_format::name::{
     BLOCK_BYTES, LANE_NAMED_FIRST, NAME_GROUP, NAME_KEY, NAME_LABEL, NAME_LANE, NAME_THREAD,
@@ -12,6 +12,7 @@ use hrx_trace_format::name::{
 };
 use hrx_trace_format::record::{FLAG_SATURATED, OPEN_SLOT_NONE};
 use hrx_trace_format::{Area, Checksum, Counters, Identity, Name, OpenRecord, Record};
+use hrx_trace_reader::Trace;
 
 /// A file, read again.
 struct File {
@@ -431,4 +432,34 @@ fn any_number_of_open_regions_can_be_chosen() {
     }
     let path = folder.path().join("too-many.hrxt");
     assert!(Options::new(4).open_regions(65_535).create(&path).is_err());
+}
+
+/// By the key of an argument, as a reader finds it. A key of the recorder's belongs to no group.
+#[test]
+fn a_keys_text_and_group_come_back() {
+    let (_folder, path) = folder();
+    let recorder = Recorder::create(&path, 64).unwrap();
+    let long = "k".repeat(200);
+    let texts = ["blocks", "", "gemm", "größe \n", &long];
+    let keys = texts.map(|text| recorder.key(text));
+    // A label and a group of the same text are others.
+    recorder.label_in("blocks", "gemm");
+    let mut region = recorder.begin(Event::new(lane::COMPUTE));
+    for key in keys.into_iter().chain([Key::NONE]) {
+        region.argument(key, 1_u64);
+    }
+    let shown = |trace: &Trace, arguments: &[hrx_trace_reader::Argument]| {
+        let found: Vec<_> = arguments.iter().map(|it| trace.key(it.key)).collect();
+        let text = |text: &&str| hrx_trace_reader::Name::Known {
+            text: (*text).to_owned(),
+            group: 0,
+        };
+        let expected = texts.iter().map(text).chain([hrx_trace_reader::Name::None]);
+        assert_eq!(found, expected.collect::<Vec<_>>());
+    };
+    let trace = Trace::open(&path).unwrap();
+    shown(&trace, &trace.open_regions()[0].arguments);
+    region.finish();
+    let trace = Trace::open(&path).unwrap();
+    shown(&trace, &trace.events().next().unwrap().arguments);
 }
