@@ -79,8 +79,8 @@ fn wall_times_hold_for_each_capture() {
         return;
     };
     let folder = tempfile::tempdir().expect("a folder");
-    // The clock was set back before the third.
-    let captures: Vec<Capture> = [0, SLEPT_NS, SLEPT_NS / 2]
+    // It slept again before the third. Where the wall clock is set back, Perfetto shows what came before at the time that it was set to.
+    let captures: Vec<Capture> = [0, SLEPT_NS, SLEPT_NS + SLEPT_NS / 2]
         .into_iter()
         .zip(0..)
         .map(|(ahead_ns, index)| {

@@ -444,8 +444,9 @@ fn job(correlated: bool) -> Capture {
     capture
 }
 
+/// It was a quarter while times were distances. Those need a snapshot of clocks, and a trace that has one opens with its process closed.
 #[test]
-fn the_trace_is_at_most_a_quarter_of_the_json() {
+fn the_trace_is_not_much_more_than_a_quarter_of_the_json() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for (correlated, options) in [
         (true, &[][..]),
@@ -465,7 +466,7 @@ fn the_trace_is_at_most_a_quarter_of_the_json() {
         let each = |bytes: u64| bytes as f64 / 20_000.0;
         println!("{:.1} of {:.1} bytes an event", each(pftrace), each(json));
         assert!(
-            4 * pftrace <= json,
+            100 * pftrace <= 28 * json,
             "{pftrace} of {json} bytes, ids: {correlated}, {options:?}"
         );
     }
@@ -477,10 +478,14 @@ with open(sys.argv[1], newline="", encoding="utf-8") as file:
     rows = list(csv.DictReader(file, strict=True))
 for row in rows:
     for column, value in row.items():
-        if column.endswith(("_ns", "_bytes", "_id")) or column in ("capture", "pid", "lane", "status", "ring", "sequence"):
+        if column.endswith(("_ns", "_bytes", "_id")) or column in ("capture", "pid", "lane", "status", "ring", "sequence", "arguments_lost"):
             row[column] = int(value)
-        if column in ("failed", "saturated"):
+        if column in ("failed", "saturated", "cancelled", "waiting", "hidden"):
             row[column] = {"true": True, "false": False}[value]
+        if column == "value":
+            row[column] = float(value) if value else None
+        if column == "arguments":
+            row[column] = json.loads(value)
 with open(sys.argv[2], encoding="utf-8") as file:
     lines = [json.loads(line) for line in file]
 print(json.dumps({"csv": rows, "jsonl": lines}))
@@ -515,8 +520,7 @@ fn pythons_modules_read_the_same_rows_from_csv_and_jsonl() {
         (&json!("account"), &json!(10))
     );
     for line in read["jsonl"].as_array_mut().expect("lines") {
-        let kind = line.as_object_mut().and_then(|line| line.remove("kind"));
-        assert_eq!(kind, Some(json!("region")));
+        assert_eq!(line["kind"], "region");
     }
     assert_eq!(read["csv"], read["jsonl"]);
     let rows = read["csv"].as_array().expect("rows");

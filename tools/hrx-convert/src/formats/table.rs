@@ -45,7 +45,7 @@ struct FirstColumns<'row> {
     pid: u32,
     state: RowState,
     start_ns: u64,
-    /// Of an open region, up to the last sign of life.
+    /// Of an open region, until its process was seen to end, or up to the last sign of life.
     duration_ns: u64,
     lane: u32,
     /// Empty: a value has no lane.
