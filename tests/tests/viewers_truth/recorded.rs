@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
-use hrx_trace_format::{ArgumentValue, Geometry, LANE_NAMES, Mark, OpenRecord, Record};
-use hrx_trace_tests::capture::{Capture, mark, region, running, value};
+use hrx_trace_format::{LANE_NAMES, OpenRecord, Record};
+use hrx_trace_tests::capture::{Capture, region, running};
 
 /// A region.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,22 +18,7 @@ pub struct Region {
     pub duration_ns: Option<u64>,
     /// 0: none.
     pub id: u64,
-    pub thread_id: u32,
 }
-
-/// What else is recorded: marks by their numbers, from 1, and samples of a number.
-#[derive(Clone, Debug, Default)]
-pub struct Moments {
-    /// Lane and moment.
-    pub marks: Vec<(u32, u64)>,
-    /// Moment and number.
-    pub values: Vec<(u64, f64)>,
-}
-
-/// The name of the counter of the values.
-pub const VALUES: &str = "queue depth (host-observed)";
-/// What every third region has as its argument "note".
-pub const NOTE: &str = "é \"n\" \\";
 
 impl Region {
     pub fn new(lane: u32, start_ns: u64, duration_ns: u64, id: u64) -> Self {
@@ -42,12 +27,7 @@ impl Region {
             start_ns,
             duration_ns: Some(duration_ns),
             id,
-            thread_id: 1,
         }
-    }
-
-    pub fn by(self, thread_id: u32) -> Self {
-        Self { thread_id, ..self }
     }
 
     pub fn running(lane: u32, start_ns: u64, id: u64) -> Self {
@@ -56,7 +36,6 @@ impl Region {
             start_ns,
             duration_ns: None,
             id,
-            thread_id: 1,
         }
     }
 
@@ -70,16 +49,9 @@ impl Region {
         self.duration_ns.map_or(u64::MAX, end_ns)
     }
 
-    /// Whether the other may be drawn inside this one: its own thread ran that, and in time.
+    /// Whether the other may be drawn inside this one.
     pub fn contains(&self, other: &Self) -> bool {
-        self.thread_id == other.thread_id
-            && self.start_ns < other.start_ns
-            && other.end_ns() <= self.end_ns()
-    }
-
-    /// Whether it is over before the other begins, or begins when that is over.
-    pub fn is_apart_from(&self, other: &Self) -> bool {
-        self.end_ns() <= other.start_ns || other.end_ns() <= self.start_ns
+        self.start_ns < other.start_ns && other.end_ns() <= self.end_ns()
     }
 }
 
@@ -88,7 +60,6 @@ impl Region {
 pub struct Recorded {
     pub name: String,
     pub regions: Vec<Region>,
-    pub moments: Moments,
 }
 
 impl Recorded {
@@ -100,13 +71,7 @@ impl Recorded {
         Self {
             name: name.to_owned(),
             regions,
-            moments: Moments::default(),
         }
-    }
-
-    fn with(mut self, moments: Moments) -> Self {
-        self.moments = moments;
-        self
     }
 
     /// All of it, so much later.
@@ -118,20 +83,6 @@ impl Recorded {
         Self {
             name: format!("{}, {when}", self.name),
             regions: self.regions.iter().map(later).collect(),
-            moments: Moments {
-                marks: self
-                    .moments
-                    .marks
-                    .iter()
-                    .map(|(lane, at_ns)| (*lane, at_ns + by_ns))
-                    .collect(),
-                values: self
-                    .moments
-                    .values
-                    .iter()
-                    .map(|(at_ns, number)| (at_ns + by_ns, *number))
-                    .collect(),
-            },
         }
     }
 
@@ -144,74 +95,34 @@ impl Recorded {
     /// The last moment that the capture knows of.
     pub fn last_ns(&self) -> u64 {
         let last = |region: &Region| region.start_ns + region.duration_ns.unwrap_or_default();
-        let marks = self.moments.marks.iter().map(|(_, at_ns)| *at_ns);
-        let values = self.moments.values.iter().map(|(at_ns, _)| *at_ns);
-        let regions = self.regions.iter().map(last);
-        regions.chain(marks).chain(values).max().unwrap_or_default()
-    }
-
-    /// Whether the region of that number has arguments.
-    pub fn has_arguments(&self, number: u64) -> bool {
-        self.regions.len() <= 1_000 && number.is_multiple_of(3)
+        self.regions.iter().map(last).max().unwrap_or_default()
     }
 
     /// Of one writer, which died.
     pub fn capture(&self) -> Capture {
         // Neighbours differ in their names, for there are viewers that take what is called alike for one thing.
         const LABELS: [&str; 5] = ["read", "gemm", "softmax", "gemm 2", "write"];
-        let moments = self.moments.marks.len() + self.moments.values.len();
-        let records = 3 * self.regions.len() + moments;
-        let geometry = Geometry::new(records.max(1) as u64);
-        let mut capture = Capture::with(geometry.open_slots(64).name_bytes(64 << 10));
+        let mut capture = Capture::new(self.regions.len().max(1) as u64);
         let labels = LABELS.map(|label| capture.label(label));
-        let [number_key, note] = ["number", "note"].map(|key| capture.key(key));
-        let values = capture.label(VALUES.trim_end_matches(" (host-observed)"));
         let mut slots = 0..;
-        let mut marks = (1u64..).zip(&self.moments.marks).peekable();
         for (number, of) in (1u64..).zip(&self.regions) {
-            // Between the regions, in the order of time.
-            while let Some((number, (lane, at_ns))) =
-                marks.next_if(|(_, (_, at_ns))| *at_ns <= of.end_ns())
-            {
-                capture.mark(Mark {
-                    correlation_id: number,
-                    label_id: labels[number as usize % labels.len()],
-                    ..mark(*lane, *at_ns)
-                });
-            }
             let label_id = labels[number as usize % labels.len()];
-            let arguments = match self.has_arguments(number) {
-                true => vec![
-                    (number_key, ArgumentValue::U64(number)),
-                    (note, ArgumentValue::Text(NOTE.as_bytes())),
-                ],
-                false => vec![],
-            };
             if let Some(duration_ns) = of.duration_ns {
-                let record = Record {
+                capture.record(Record {
                     copied_bytes: number,
                     correlation_id: of.id,
                     label_id,
-                    thread_id: of.thread_id,
                     ..region(of.lane, of.start_ns, duration_ns)
-                };
-                match arguments.is_empty() {
-                    true => capture.record(record),
-                    false => capture.record_with(record, &arguments),
-                };
+                });
             } else if let Some(slot) = slots.next() {
                 let open = OpenRecord {
                     copied_bytes: number,
                     correlation_id: of.id,
                     label_id,
-                    thread_id: of.thread_id,
                     ..running(of.lane, of.start_ns)
                 };
-                capture.open_with(slot, open, &arguments);
+                capture.open(slot, open);
             }
-        }
-        for (at_ns, number) in &self.moments.values {
-            capture.value(value(values, *at_ns, *number));
         }
         capture
     }
@@ -279,7 +190,6 @@ pub fn all(random: &mut Rng) -> Vec<Recorded> {
         drawn(random, "ties and points", 800, 400, 5),
         drawn(random, "overlaps", 1_000, 1_000_000, 20_000),
         drawn(random, "apart", 1_000, 1_000_000_000, 1_000),
-        side_by_side(random),
         running_ones(random),
     ];
     let soon = |recorded: &&Recorded| recorded.regions.len() <= 1_000;
@@ -358,73 +268,14 @@ fn drawn(random: &mut Rng, name: &str, count: u64, span_ns: u64, longest_ns: u64
             _ => random.u64(0..longest_ns),
         };
         let id = random.u64(0..count / 4);
-        let region = Region::new(random.u32(0..5), random.u64(0..span_ns), duration_ns, id);
-        region.by(random.u32(1..4))
+        Region::new(random.u32(0..5), random.u64(0..span_ns), duration_ns, id)
     };
-    let regions = (0..count).map(&mut draw).collect();
-    Recorded::new(name, regions).with(moments(random, span_ns))
-}
-
-/// Marks and values at any moment, also where regions begin and end, and numbers of any kind.
-fn moments(random: &mut Rng, span_ns: u64) -> Moments {
-    let mut marks: Vec<(u32, u64)> = (0..100)
-        .map(|_| (random.u32(0..5), random.u64(0..span_ns)))
-        .collect();
-    marks.sort_by_key(|(_, at_ns)| *at_ns);
-    let mut numbers = vec![
-        0.0,
-        0.1,
-        -0.1,
-        1e300,
-        5e-324,
-        0.1 + 0.2,
-        1e17,
-        123_456_789.123,
-    ];
-    numbers.extend((0..40).map(|_| random.f64() * 1e6));
-    numbers.extend(
-        (0..40)
-            .map(|_| f64::from_bits(random.u64(..)))
-            .filter(|number| number.is_finite()),
-    );
-    let mut values: Vec<(u64, f64)> = numbers
-        .into_iter()
-        .map(|number| (random.u64(0..span_ns), number))
-        .collect();
-    // No two at one moment: viewers may show them in any order.
-    values.sort_by_key(|(at_ns, _)| *at_ns);
-    values.dedup_by_key(|(at_ns, _)| *at_ns);
-    Moments { marks, values }
-}
-
-/// Three workers on one lane, whose regions touch and hold one another: no call.
-fn side_by_side(random: &mut Rng) -> Recorded {
-    let mut regions = vec![
-        Region::new(1, 1_000, 900, 1).by(1),
-        Region::new(1, 1_100, 100, 2).by(2),
-        Region::new(1, 1_900, 50, 0).by(2),
-    ];
-    for thread_id in 1..4 {
-        let mut at = 10_000;
-        while at < 40_000 {
-            let duration_ns = random.u64(1..900);
-            regions.push(Region::new(1, at, duration_ns, 0).by(thread_id));
-            if duration_ns > 4 {
-                regions.push(Region::new(1, at + 1, duration_ns / 2, 0).by(thread_id));
-            }
-            at += duration_ns;
-        }
-    }
-    Recorded::new("side by side", regions)
+    Recorded::new(name, (0..count).map(&mut draw).collect())
 }
 
 /// Some of many run: around completed ones, around one another, from the last moment on.
 fn running_ones(random: &mut Rng) -> Recorded {
-    let Recorded {
-        mut regions,
-        moments,
-        ..
-    } = drawn(random, "running", 300, 100_000, 900);
+    let mut regions = drawn(random, "running", 300, 100_000, 900).regions;
     let last_ns = regions.iter().map(Region::end_ns).max().unwrap_or_default();
     for number in 0..20 {
         let start_ns = match number {
@@ -432,8 +283,7 @@ fn running_ones(random: &mut Rng) -> Recorded {
             _ => random.u64(0..last_ns),
         };
         let id = random.u64(1..75);
-        let region = Region::running(random.u32(0..5), start_ns, id);
-        regions.push(region.by(random.u32(1..3)));
+        regions.push(Region::running(random.u32(0..5), start_ns, id));
     }
-    Recorded::new("running", regions).with(moments)
+    Recorded::new("running", regions)
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use hrx_trace_tests::viewers::{CatapultTrace, SpeedscopeTrace, TpSlice, TpTrace, lane_of};
+use hrx_trace_tests::viewers::{CatapultTrace, SpeedscopeTrace, TpTrace, lane_of};
 use serde_json::Value;
 
-use crate::recorded::{NOTE, Recorded, VALUES};
+use crate::recorded::Recorded;
 
 const REGION: &str = "hrx.host-observed";
 
@@ -19,8 +19,6 @@ pub struct Slice {
     pub start_ns: i64,
     /// None: it has no end.
     pub duration_ns: Option<i64>,
-    /// The number that its arguments say, if they are those that were recorded.
-    pub arguments: Option<u64>,
     /// The number of the region that it is drawn inside of.
     pub parent: Option<u64>,
 }
@@ -32,48 +30,32 @@ pub struct Seen {
     pub slices: Vec<Slice>,
     /// By the regions' numbers; None: it does not begin or end at a region.
     pub arrows: Vec<(Option<u64>, Option<u64>)>,
-    /// Marks by their numbers: lane and moment.
-    pub marks: Vec<(u64, String, i64)>,
-    /// Values: moment and number.
-    pub values: Vec<(i64, f64)>,
 }
 
 /// `zero_ns`: what the viewer's clock says when the capture begins.
 pub fn of_trace_processor(trace: &TpTrace, zero_ns: u64) -> Seen {
-    let recorded = || {
+    let regions = || {
         let slices = trace.slices.iter();
         slices.filter(|slice| slice.category.as_deref() == Some(REGION))
     };
-    let regions = || recorded().filter(|slice| slice.args.contains_key("copied_bytes"));
     let numbers: BTreeMap<i64, u64> = regions()
         .map(|slice| (slice.id, number(&slice.args["copied_bytes"])))
         .collect();
     let name = |name: &Option<String>| name.clone().unwrap_or_default();
-    let lane = |slice: &TpSlice| {
+    let slices = regions().map(|slice| {
         let track_name = match slice.tid {
             Some(_) => name(&slice.thread_name),
             None => name(&slice.track_name),
         };
-        lane_of(&track_name).to_owned()
-    };
-    let slices = regions().map(|slice| Slice {
-        number: numbers[&slice.id],
-        track: slice.track_id,
-        lane: lane(slice),
-        arguments: arguments(|name| slice.args.get(&format!("arguments.{name}"))),
-        start_ns: slice.ts_ns - zero_ns as i64,
-        duration_ns: (slice.dur_ns != -1).then_some(slice.dur_ns),
-        parent: slice
-            .parent_id
-            .map(|id| numbers.get(&id).copied().unwrap_or_default()),
+        Slice {
+            number: numbers[&slice.id],
+            track: slice.track_id,
+            lane: lane_of(&track_name).to_owned(),
+            start_ns: slice.ts_ns - zero_ns as i64,
+            duration_ns: (slice.dur_ns != -1).then_some(slice.dur_ns),
+            parent: slice.parent_id.map(|id| numbers[&id]),
+        }
     });
-    let marks = recorded().filter(|slice| !slice.args.contains_key("copied_bytes"));
-    let marks = marks.map(|slice| {
-        let number = number(&slice.args["correlation_id"]);
-        (number, lane(slice), slice.ts_ns - zero_ns as i64)
-    });
-    let values = trace.counters.iter();
-    let values = values.filter(|sample| sample.name.as_deref() == Some(VALUES));
     let of = |id: i64| numbers.get(&id).copied();
     let arrows = trace.flows.iter();
     Seen {
@@ -82,33 +64,13 @@ pub fn of_trace_processor(trace: &TpTrace, zero_ns: u64) -> Seen {
         arrows: arrows
             .map(|flow| (of(flow.slice_out), of(flow.slice_in)))
             .collect(),
-        marks: marks.collect(),
-        values: values
-            .map(|sample| (sample.ts_ns - zero_ns as i64, sample.value))
-            .collect(),
     }
 }
 
 pub fn of_catapult(trace: &CatapultTrace) -> Seen {
     let numbers: Vec<Option<u64>> = (trace.slices.iter())
-        .map(|slice| match slice.category == REGION {
-            true => slice.args.get("copied_bytes").map(number),
-            false => None,
-        })
+        .map(|slice| (slice.category == REGION).then(|| number(&slice.args["copied_bytes"])))
         .collect();
-    let marks = trace.slices.iter().zip(&numbers);
-    let marks = marks.filter(|(slice, number)| slice.category == REGION && number.is_none());
-    let marks = marks.map(|(slice, _)| {
-        let lane = lane_of(slice.thread.as_deref().unwrap_or_default());
-        (
-            number(&slice.args["correlation_id"]),
-            lane.to_owned(),
-            slice.start_ns,
-        )
-    });
-    let values = trace.counters.iter();
-    let values = values.filter(|counter| counter.name == VALUES);
-    let values = values.flat_map(|counter| &counter.samples);
     let slices = trace.slices.iter().zip(&numbers);
     let slices = slices.filter_map(|(slice, number)| {
         Some(Slice {
@@ -117,7 +79,6 @@ pub fn of_catapult(trace: &CatapultTrace) -> Seen {
             lane: lane_of(slice.thread.as_deref().unwrap_or_default()).to_owned(),
             start_ns: slice.start_ns,
             duration_ns: (!slice.unfinished).then_some(slice.duration_ns),
-            arguments: arguments(|name| slice.args.get("arguments")?.get(name)),
             parent: slice.parent.and_then(|parent| numbers[parent]),
         })
     });
@@ -132,10 +93,6 @@ pub fn of_catapult(trace: &CatapultTrace) -> Seen {
         arrows: (trace.flows.iter())
             .map(|flow| (of(flow.from), of(flow.to)))
             .collect(),
-        marks: marks.collect(),
-        values: values
-            .map(|sample| (sample.start_ns, sample.value))
-            .collect(),
     }
 }
 
@@ -149,18 +106,17 @@ pub fn of_speedscope(trace: &SpeedscopeTrace, recorded: &Recorded) -> Seen {
         let (_, track_name) = profile.name.split_once("), ").expect("a process");
         let (track_name, _) = track_name.rsplit_once(" (tid ").expect("a tid");
         let before = seen.slices.len();
-        let mut open: Vec<(Option<u64>, Option<u64>, i64)> = Vec::new();
+        let mut open: Vec<(Option<u64>, i64)> = Vec::new();
         for event in &profile.events {
             let (_, args) = event.name.rsplit_once(" {").expect("arguments");
             let args: Value = serde_json::from_str(&format!("{{{args}")).expect("JSON");
             let number = args.get("copied_bytes").map(number);
-            let of_region = arguments(|name| args.get("arguments")?.get(name));
             let at_ns = (event.at * 1e3).round() as i64;
             if event.kind == "O" {
-                open.push((number, of_region, at_ns));
+                open.push((number, at_ns));
                 continue;
             }
-            let Some((opened, arguments, start_ns)) = open.pop() else {
+            let Some((opened, start_ns)) = open.pop() else {
                 seen.faults.push(format!("closes {} twice", event.name));
                 continue;
             };
@@ -171,14 +127,13 @@ pub fn of_speedscope(trace: &SpeedscopeTrace, recorded: &Recorded) -> Seen {
             let Some(number) = opened else {
                 continue;
             };
-            let parent = open.iter().rev().find_map(|(number, ..)| *number);
+            let parent = open.iter().rev().find_map(|(number, _)| *number);
             seen.slices.push(Slice {
                 number,
                 track,
                 lane: lane_of(track_name).to_owned(),
                 start_ns,
                 duration_ns: Some(at_ns - start_ns),
-                arguments,
                 parent,
             });
         }
@@ -196,14 +151,6 @@ pub fn of_speedscope(trace: &SpeedscopeTrace, recorded: &Recorded) -> Seen {
         }
     }
     seen
-}
-
-fn arguments<'a>(of: impl Fn(&str) -> Option<&'a Value>) -> Option<u64> {
-    let number = of("number")?.as_u64();
-    let note = of("note")?.as_str()?;
-    // The trace processor shows this escape as it stands.
-    let note = note.replace("\\u005c", "\\");
-    (note == NOTE).then_some(number)?
 }
 
 fn number(value: &Value) -> u64 {
