@@ -1,0 +1,3 @@
+//! The interfaces' own types, as their headers have them, and nothing else. Sizes and offsets are asserted.
+
+pub mod nvtx;
