@@ -59,8 +59,11 @@ const SETTLED: u32 = 2;
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(ptr::null_mut());
 static SERIALS: AtomicU32 = AtomicU32::new(1);
 
-/// Prepares this library, before any event. False: it must not listen here.
+/// Prepares this library, before any event. False: it must not listen here. Costs a load once it has.
 pub fn prepare() -> bool {
+    if !PROCESS.load(Ordering::Relaxed).is_null() {
+        return true;
+    }
     if is_secure() {
         return false;
     }
@@ -80,7 +83,9 @@ fn process() -> Option<&'static Process> {
     let process = unsafe { there.as_ref() }?;
     // Fails where it is known.
     let id = std::process::id();
-    let _ = process.process_id.compare_exchange(0, id, Ordering::Relaxed, Ordering::Relaxed);
+    let _ = process
+        .process_id
+        .compare_exchange(0, id, Ordering::Relaxed, Ordering::Relaxed);
     Some(process)
 }
 
@@ -116,10 +121,14 @@ fn begin() -> Option<&'static Capture> {
         if process.process_id.load(Ordering::Relaxed) != std::process::id() {
             return None;
         }
-        let begun = process.state.compare_exchange(FRESH, BEGUN, Ordering::AcqRel, Ordering::Acquire);
+        let begun =
+            process
+                .state
+                .compare_exchange(FRESH, BEGUN, Ordering::AcqRel, Ordering::Acquire);
         if begun.is_ok() {
             let capture = create().map(|capture| &*Box::leak(Box::new(capture)));
-            let pointer = capture.map_or(ptr::null_mut(), |capture| ptr::from_ref(capture).cast_mut());
+            let pointer =
+                capture.map_or(ptr::null_mut(), |capture| ptr::from_ref(capture).cast_mut());
             process.capture.store(pointer, Ordering::Release);
             process.state.store(SETTLED, Ordering::Release);
         }
@@ -160,16 +169,23 @@ fn create() -> Option<Capture> {
 
 fn recorder() -> hrx_trace::Result<Recorder> {
     let asked = env::var("HRX_TRACE_CAPACITY").ok();
-    let capacity = asked.and_then(|text| text.parse().ok()).filter(|&capacity| capacity > 0);
+    let capacity = asked
+        .and_then(|text| text.parse().ok())
+        .filter(|&capacity| capacity > 0);
     let options = Options::new(capacity.unwrap_or(CAPACITY))
         .open_regions(OPEN_REGIONS)
         .name_bytes(NAME_BYTES)
         .finish_at_exit(true)
-        .attribute("listener", concat!("hrx-trace-inject ", env!("CARGO_PKG_VERSION")));
+        .attribute(
+            "listener",
+            concat!("hrx-trace-inject ", env!("CARGO_PKG_VERSION")),
+        );
     match options.create_from_environment() {
         // `$HRX_TRACE_FILE` is that of the parent, or of this process before exec: ours goes beside it.
         Err(hrx_trace::Error::Exists { path }) => {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = path
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty());
             options.create_in(folder.unwrap_or(Path::new(".")))
         }
         created => created,

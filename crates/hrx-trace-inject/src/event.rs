@@ -1,9 +1,11 @@
 //! What a program said about an event, and the region or mark that it becomes.
 
+use std::time::{Duration, Instant};
+
 use hrx_trace::{Event, Key, Value};
 
-use crate::capture::{Capture, current};
-use crate::names::{Kept, Named, name};
+use crate::capture::{Capture, current, running};
+use crate::names::{self, Kept, Named, name};
 use crate::ranges;
 use crate::registry::{Domain, category};
 use crate::stacks::Running;
@@ -31,7 +33,11 @@ impl<'a> Said<'a> {
     /// A name, and no more.
     #[inline]
     pub const fn only(message: Message<'a>) -> Self {
-        Self { message, payload: None, category: 0 }
+        Self {
+            message,
+            payload: None,
+            category: 0,
+        }
     }
 }
 
@@ -69,13 +75,47 @@ pub fn keep_range(key: u64, domain: &'static Domain, said: Said<'_>) {
 }
 
 #[inline(always)]
-fn begin_in(capture: &'static Capture, lane: usize, domain: &'static Domain, said: Said<'_>) -> Option<Running> {
+fn begin_in(
+    capture: &'static Capture,
+    lane: usize,
+    domain: &'static Domain,
+    said: Said<'_>,
+) -> Option<Running> {
     let named = named(capture, domain, said.message);
     let mut region = capture.recorder.begin(Event::new(lane).label(named.label));
     if !named.is_spelled || said.payload.is_some() || said.category != 0 {
         describe(capture, domain, said, named, &mut region);
     }
     Some(region)
+}
+
+/// A region of `domain` that the program measured.
+pub fn measured(domain: &'static Domain, message: Message<'_>, start: Instant, elapsed: Duration) {
+    if let Some(capture) = current() {
+        thread::lane_in(capture);
+        let lane = domain.ranges_in(capture);
+        let label = named(capture, domain, message).label;
+        capture
+            .recorder
+            .record(start, elapsed, Event::new(lane).label(label));
+    }
+}
+
+/// A sample of a number of `domain`.
+pub fn value(domain: &'static Domain, message: Message<'_>, number: f64) {
+    if let Some(capture) = current() {
+        thread::lane_in(capture);
+        capture
+            .recorder
+            .value(named(capture, domain, message).label, number);
+    }
+}
+
+/// Gives `region` an argument, if it is of the capture that runs.
+pub fn argue(region: &mut Running, key: &[u8], value: Value<'_>) {
+    if let Some(capture) = running() {
+        region.argument(names::key(capture, key), value);
+    }
 }
 
 /// A mark of `domain`, in the lane of the calling thread.
@@ -92,7 +132,9 @@ pub fn mark(domain: &'static Domain, said: Said<'_>) {
         arguments[count] = (key, value);
         count += 1;
     });
-    capture.recorder.mark_with(Event::new(lane).label(named.label), &arguments[..count]);
+    capture
+        .recorder
+        .mark_with(Event::new(lane).label(named.label), &arguments[..count]);
 }
 
 #[inline(always)]
@@ -105,7 +147,13 @@ fn named(capture: &Capture, domain: &'static Domain, message: Message<'_>) -> Na
 }
 
 #[inline(never)]
-fn describe(capture: &Capture, domain: &Domain, said: Said<'_>, named: Named, region: &mut Running) {
+fn describe(
+    capture: &Capture,
+    domain: &Domain,
+    said: Said<'_>,
+    named: Named,
+    region: &mut Running,
+) {
     Details::of(domain, said, named).each(capture, |key, value| region.argument(key, value));
 }
 

@@ -9,7 +9,9 @@
 //! All times are host-observed: driver and scheduling overhead are in them, and they are never device timestamps.
 
 // Each uses only those below it.
+mod itt;
 mod nvtx;
+mod roctx;
 
 mod event;
 mod ranges;

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use hrx_trace::Label;
+use hrx_trace::{Key, Label};
 
 use crate::capture::Capture;
 use crate::guest::as_guest;
@@ -40,6 +40,16 @@ impl Named {
     };
 }
 
+/// What is named.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Event,
+    /// Events of one shape.
+    Shape,
+    /// An argument.
+    Key,
+}
+
 /// The names of a capture.
 pub struct Names(Table<Name>);
 
@@ -47,8 +57,9 @@ struct Name {
     hash: u64,
     text: Box<[u8]>,
     group: &'static str,
-    is_shape: bool,
-    label: AtomicU32,
+    kind: Kind,
+    /// Of the label or the key.
+    bits: AtomicU32,
     /// Of a shape: how many names have it.
     count: AtomicU32,
 }
@@ -56,6 +67,13 @@ struct Name {
 impl Member for Name {
     fn hash(&self) -> u64 {
         self.hash
+    }
+}
+
+impl Name {
+    fn is(&self, kind: Kind, group: &'static str, text: &[u8]) -> bool {
+        // Equal groups have one address: see `registry`.
+        self.kind == kind && std::ptr::eq(self.group, group) && *self.text == *text
     }
 }
 
@@ -69,67 +87,108 @@ impl Names {
 /// The name `text` in `group`, whose texts are one if their addresses are.
 #[inline]
 pub fn name(capture: &Capture, group: &'static str, text: &[u8]) -> Named {
-    let hash = table::hash(group.as_ptr() as usize, text);
-    let is_it = |name: &Name| !name.is_shape && is_same_group(name.group, group) && *name.text == *text;
-    match capture.names.0.find(hash, is_it) {
+    let hash = hash(Kind::Event, group, text);
+    match capture
+        .names
+        .0
+        .find(hash, |name| name.is(Kind::Event, group, text))
+    {
         Some(name) => Named {
-            label: Label::from_bits(name.label.load(Ordering::Relaxed)),
+            label: Label::from_bits(name.bits.load(Ordering::Relaxed)),
             is_spelled: true,
         },
-        None => as_guest(|| intern(capture, group, text, hash)).unwrap_or(Named::UNKNOWN),
+        None => as_guest(|| intern(capture, group, text)).unwrap_or(Named::UNKNOWN),
     }
 }
 
-fn is_same_group(one: &'static str, other: &'static str) -> bool {
-    std::ptr::eq(one, other)
+/// The key `text` of arguments.
+pub fn key(capture: &Capture, text: &[u8]) -> Key {
+    let hash = hash(Kind::Key, "", text);
+    if let Some(name) = capture
+        .names
+        .0
+        .find(hash, |name| name.is(Kind::Key, "", text))
+    {
+        return Key::from_bits(name.bits.load(Ordering::Relaxed));
+    }
+    as_guest(|| {
+        if capture.names.0.is_full() {
+            return Key::NONE;
+        }
+        let key = capture.recorder.key(Text::new(text).as_str());
+        add(capture, Kind::Key, "", text, key.to_bits());
+        key
+    })
+    .unwrap_or(Key::NONE)
+}
+
+fn hash(kind: Kind, group: &'static str, text: &[u8]) -> u64 {
+    table::hash(group.as_ptr().addr() ^ kind as usize, text)
 }
 
 /// Its first time, or one of too many.
-fn intern(capture: &Capture, group: &'static str, text: &[u8], hash: u64) -> Named {
-    let spelled = Text::new(text);
+fn intern(capture: &Capture, group: &'static str, text: &[u8]) -> Named {
+    let unspelled = |label| Named {
+        label,
+        is_spelled: false,
+    };
     if let Some(shape) = Text::shape_of(text)
         && let Some(label) = shape_if_many(capture, group, &shape)
     {
-        return Named { label, is_spelled: false };
+        return unspelled(label);
     }
     if capture.names.0.is_full() {
-        return Named { label: capture.label(group, OTHER), is_spelled: false };
+        return unspelled(capture.label(group, OTHER));
     }
-    let label = capture.label(group, spelled.as_str());
-    add(capture, group, text, hash, false, label);
-    Named { label, is_spelled: true }
+    let label = capture.label(group, Text::new(text).as_str());
+    add(capture, Kind::Event, group, text, label.to_bits());
+    Named {
+        label,
+        is_spelled: true,
+    }
 }
 
 /// Counts one more name of `shape`. The label of the shape, once there are many.
 fn shape_if_many(capture: &Capture, group: &'static str, shape: &Text) -> Option<Label> {
     let text = shape.as_str().as_bytes();
-    let hash = table::hash(group.as_ptr() as usize, text) ^ 1;
-    let is_it = |name: &Name| name.is_shape && is_same_group(name.group, group) && *name.text == *text;
-    let found = capture.names.0.find(hash, is_it);
-    let shape_known = found.or_else(|| add(capture, group, text, hash, true, Label::NONE))?;
-    let label = shape_known.label.load(Ordering::Relaxed);
-    if label != Label::NONE.to_bits() {
-        return Some(Label::from_bits(label));
+    let found = capture
+        .names
+        .0
+        .find(hash(Kind::Shape, group, text), |name| {
+            name.is(Kind::Shape, group, text)
+        });
+    let known = found.or_else(|| add(capture, Kind::Shape, group, text, Label::NONE.to_bits()))?;
+    let label = Label::from_bits(known.bits.load(Ordering::Relaxed));
+    if label != Label::NONE {
+        return Some(label);
     }
-    if shape_known.count.fetch_add(1, Ordering::Relaxed) < SPELLED_MAX {
+    if known.count.fetch_add(1, Ordering::Relaxed) < SPELLED_MAX {
         return None;
     }
     let label = capture.label(group, shape.as_str());
-    shape_known.label.store(label.to_bits(), Ordering::Relaxed);
+    known.bits.store(label.to_bits(), Ordering::Relaxed);
     Some(label)
 }
 
-fn add(capture: &Capture, group: &'static str, text: &[u8], hash: u64, is_shape: bool, label: Label) -> Option<&'static Name> {
+fn add(
+    capture: &Capture,
+    kind: Kind,
+    group: &'static str,
+    text: &[u8],
+    bits: u32,
+) -> Option<&'static Name> {
     let name = Name {
-        hash,
+        hash: hash(kind, group, text),
         text: text.into(),
         group,
-        is_shape,
-        label: AtomicU32::new(label.to_bits()),
+        kind,
+        bits: AtomicU32::new(bits),
         count: AtomicU32::new(0),
     };
-    let is_it = |name: &Name| name.is_shape == is_shape && is_same_group(name.group, group) && *name.text == *text;
-    capture.names.0.insert(name, is_it)
+    capture
+        .names
+        .0
+        .insert(name, |other| other.is(kind, group, text))
 }
 
 /// A name that a handle keeps, with what the capture knows of it: the cheapest to look up.
@@ -155,7 +214,10 @@ impl Kept {
     pub fn named(&self, capture: &Capture) -> Named {
         let known = self.known.load(Ordering::Relaxed);
         if known >> 32 == u64::from(capture.serial) {
-            return Named { label: Label::from_bits(known as u32), is_spelled: true };
+            return Named {
+                label: Label::from_bits(known as u32),
+                is_spelled: true,
+            };
         }
         let named = name(capture, self.group, &self.text);
         if named.is_spelled {

@@ -25,7 +25,9 @@ use crate::thread;
 /// # Safety
 /// `get_export_table` is that of the NVTX headers, or null.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn InitializeInjectionNvtx2(get_export_table: Option<GetExportTable>) -> c_int {
+pub unsafe extern "C" fn InitializeInjectionNvtx2(
+    get_export_table: Option<GetExportTable>,
+) -> c_int {
     let Some(get_export_table) = get_export_table else {
         return 0;
     };
@@ -136,13 +138,21 @@ unsafe fn said<T>(attributes: *const EventAttributes, with: impl FnOnce(Said<'_>
         message: Message::None,
     };
     // SAFETY: the caller's promise.
-    unsafe { with_message(attributes.message_type, attributes.message, |message| with(Said { message, ..said })) }
+    unsafe {
+        with_message(attributes.message_type, attributes.message, |message| {
+            with(Said { message, ..said })
+        })
+    }
 }
 
 /// # Safety
 /// `message` is null or what `message_type` says.
 #[inline(always)]
-unsafe fn with_message<T>(message_type: i32, message: *const c_void, with: impl FnOnce(Message<'_>) -> T) -> T {
+unsafe fn with_message<T>(
+    message_type: i32,
+    message: *const c_void,
+    with: impl FnOnce(Message<'_>) -> T,
+) -> T {
     if message.is_null() {
         return with(Message::None);
     }
@@ -184,14 +194,22 @@ fn payload(attributes: &EventAttributes) -> Option<Value<'static>> {
 #[inline(always)]
 unsafe fn said_plain<T>(message: *const c_char, with: impl FnOnce(Said<'_>) -> T) -> T {
     // SAFETY: the caller's promise.
-    unsafe { with_message(abi::MESSAGE_ASCII, message.cast(), |message| with(Said::only(message))) }
+    unsafe {
+        with_message(abi::MESSAGE_ASCII, message.cast(), |message| {
+            with(Said::only(message))
+        })
+    }
 }
 
 /// # Safety
 /// `message` is null or ends with a zero.
 unsafe fn said_wide<T>(message: *const Wide, with: impl FnOnce(Said<'_>) -> T) -> T {
     // SAFETY: the caller's promise.
-    unsafe { with_message(abi::MESSAGE_WIDE, message.cast(), |message| with(Said::only(message))) }
+    unsafe {
+        with_message(abi::MESSAGE_WIDE, message.cast(), |message| {
+            with(Said::only(message))
+        })
+    }
 }
 
 /// # Safety
@@ -313,7 +331,11 @@ unsafe extern "C" fn name_category_a(category: u32, name: *const c_char) {
 
 unsafe extern "C" fn name_category_w(category: u32, name: *const Wide) {
     // SAFETY: the client's promise.
-    unsafe { with_wide(name, |name| registry::name_category(&DEFAULT, category, name)) }
+    unsafe {
+        with_wide(name, |name| {
+            registry::name_category(&DEFAULT, category, name)
+        })
+    }
 }
 
 unsafe extern "C" fn name_os_thread_a(thread_id: c_uint, name: *const c_char) {
@@ -323,7 +345,11 @@ unsafe extern "C" fn name_os_thread_a(thread_id: c_uint, name: *const c_char) {
 
 unsafe extern "C" fn name_os_thread_w(thread_id: c_uint, name: *const Wide) {
     // SAFETY: the client's promise.
-    unsafe { with_wide(name, |name| thread::name(thread_id, Text::new(name).as_str())) }
+    unsafe {
+        with_wide(name, |name| {
+            thread::name(thread_id, Text::new(name).as_str())
+        })
+    }
 }
 
 unsafe extern "C" fn domain_mark_ex(domain: DomainHandle, attributes: *const EventAttributes) {
@@ -333,7 +359,10 @@ unsafe extern "C" fn domain_mark_ex(domain: DomainHandle, attributes: *const Eve
     unsafe { said(attributes, |said| event::mark(domain, said)) }
 }
 
-unsafe extern "C" fn domain_range_start_ex(domain: DomainHandle, attributes: *const EventAttributes) -> u64 {
+unsafe extern "C" fn domain_range_start_ex(
+    domain: DomainHandle,
+    attributes: *const EventAttributes,
+) -> u64 {
     // SAFETY: the client's promise.
     let domain = unsafe { domain_of(domain) };
     // SAFETY: the client's promise.
@@ -344,7 +373,10 @@ unsafe extern "C" fn domain_range_end(_: DomainHandle, id: u64) {
     end(id);
 }
 
-unsafe extern "C" fn domain_range_push_ex(domain: DomainHandle, attributes: *const EventAttributes) -> c_int {
+unsafe extern "C" fn domain_range_push_ex(
+    domain: DomainHandle,
+    attributes: *const EventAttributes,
+) -> c_int {
     // SAFETY: the client's promise.
     let domain = unsafe { domain_of(domain) };
     // SAFETY: the client's promise.
@@ -357,7 +389,10 @@ unsafe extern "C" fn domain_range_pop(domain: DomainHandle) -> c_int {
 }
 
 /// A resource's name is a mark, in its domain. Its handle is only ever given back.
-unsafe extern "C" fn domain_resource_create(domain: DomainHandle, attributes: *const ResourceAttributes) -> *const c_void {
+unsafe extern "C" fn domain_resource_create(
+    domain: DomainHandle,
+    attributes: *const ResourceAttributes,
+) -> *const c_void {
     static RESOURCE: u8 = 0;
     // SAFETY: the client's promise.
     let domain = unsafe { domain_of(domain) };
@@ -369,7 +404,14 @@ unsafe extern "C" fn domain_resource_create(domain: DomainHandle, attributes: *c
         // SAFETY: the client's promise.
         unsafe {
             with_message(attributes.message_type, attributes.message, |message| {
-                event::mark(domain, Said { message, payload, category: 0 });
+                event::mark(
+                    domain,
+                    Said {
+                        message,
+                        payload,
+                        category: 0,
+                    },
+                );
             });
         }
     }
@@ -378,28 +420,42 @@ unsafe extern "C" fn domain_resource_create(domain: DomainHandle, attributes: *c
 
 unsafe extern "C" fn domain_resource_destroy(_: *const c_void) {}
 
-unsafe extern "C" fn domain_name_category_a(domain: DomainHandle, category: u32, name: *const c_char) {
+unsafe extern "C" fn domain_name_category_a(
+    domain: DomainHandle,
+    category: u32,
+    name: *const c_char,
+) {
     // SAFETY: the client's promise.
     let domain = unsafe { domain_of(domain) };
     // SAFETY: the client's promise.
     registry::name_category(domain, category, unsafe { bytes(name) });
 }
 
-unsafe extern "C" fn domain_name_category_w(domain: DomainHandle, category: u32, name: *const Wide) {
+unsafe extern "C" fn domain_name_category_w(
+    domain: DomainHandle,
+    category: u32,
+    name: *const Wide,
+) {
     // SAFETY: the client's promise.
     let domain = unsafe { domain_of(domain) };
     // SAFETY: the client's promise.
     unsafe { with_wide(name, |name| registry::name_category(domain, category, name)) }
 }
 
-unsafe extern "C" fn domain_register_string_a(domain: DomainHandle, string: *const c_char) -> StringHandle {
+unsafe extern "C" fn domain_register_string_a(
+    domain: DomainHandle,
+    string: *const c_char,
+) -> StringHandle {
     // SAFETY: the client's promise.
     let domain = unsafe { domain_of(domain) };
     // SAFETY: the client's promise.
     register(domain, unsafe { bytes(string) })
 }
 
-unsafe extern "C" fn domain_register_string_w(domain: DomainHandle, string: *const Wide) -> StringHandle {
+unsafe extern "C" fn domain_register_string_w(
+    domain: DomainHandle,
+    string: *const Wide,
+) -> StringHandle {
     // SAFETY: the client's promise.
     let domain = unsafe { domain_of(domain) };
     // SAFETY: the client's promise.

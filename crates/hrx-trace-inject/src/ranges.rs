@@ -41,7 +41,10 @@ pub fn keep(key: u64, region: Running) -> Result<(), Running> {
     };
     for place in window(first, key) {
         if place.key.load(Ordering::Relaxed) == FREE
-            && place.key.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
+            && place
+                .key
+                .compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
         {
             // SAFETY: the thread that took the place is the only one that gets at it until it says its key.
             unsafe { (*place.region.get()).write(region) };
@@ -57,7 +60,10 @@ pub fn take(key: u64) -> Option<Running> {
     let first = NonNull::new(FIRST.load(Ordering::Acquire))?;
     for place in window(first, key) {
         if place.key.load(Ordering::Relaxed) == key
-            && place.key.compare_exchange(key, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok()
+            && place
+                .key
+                .compare_exchange(key, TAKEN, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
         {
             // SAFETY: the place was filled before its key was stored, and the thread that took it is the only one that gets at it.
             let region = unsafe { (*place.region.get()).assume_init_read() };
@@ -66,6 +72,19 @@ pub fn take(key: u64) -> Option<Running> {
         }
     }
     None
+}
+
+/// Calls `with` on what is kept under `key`. False: there is none.
+pub fn with_kept(key: u64, with: impl FnOnce(&mut Running)) -> bool {
+    let Some(mut region) = take(key) else {
+        return false;
+    };
+    with(&mut region);
+    // Its place was free a moment ago. If all are taken now, it is as in `event::keep_range`.
+    if let Err(region) = keep(key, region) {
+        region.cancel();
+    }
+    true
 }
 
 fn window(first: NonNull<Place>, key: u64) -> impl Iterator<Item = &'static Place> {
@@ -83,7 +102,12 @@ fn first() -> Option<NonNull<Place>> {
         return Some(first);
     }
     let new = pages::zeroed(PLACES * size_of::<Place>())?.cast::<Place>();
-    match FIRST.compare_exchange(ptr::null_mut(), new.as_ptr(), Ordering::AcqRel, Ordering::Acquire) {
+    match FIRST.compare_exchange(
+        ptr::null_mut(),
+        new.as_ptr(),
+        Ordering::AcqRel,
+        Ordering::Acquire,
+    ) {
         Ok(_) => Some(new),
         Err(there) => NonNull::new(there),
     }

@@ -31,7 +31,8 @@ pub struct Domain {
 }
 
 impl Domain {
-    const fn new(group: &'static str) -> Self {
+    /// A domain that is open.
+    pub const fn new(group: &'static str) -> Self {
         Self {
             group,
             is_open: AtomicBool::new(true),
@@ -91,7 +92,12 @@ pub fn open_domain(name: &[u8]) -> &'static Domain {
         let new = Box::leak(Box::new(Domain::new(group)));
         let pointer = ptr::from_mut(new);
         // At the end, wherever that is by now.
-        while let Err(there) = place.compare_exchange(ptr::null_mut(), pointer, Ordering::AcqRel, Ordering::Acquire) {
+        while let Err(there) = place.compare_exchange(
+            ptr::null_mut(),
+            pointer,
+            Ordering::AcqRel,
+            Ordering::Acquire,
+        ) {
             // SAFETY: domains are never freed, and the one that was found is not null.
             place = unsafe { &(*there).next };
         }
@@ -108,6 +114,35 @@ pub fn close_domain(domain: &Domain) {
         domain.is_open.store(false, Ordering::Release);
     }
 }
+
+/// The domain with the name `name` of those whose names say which is meant: the same one for the same name.
+pub fn shared_domain(name: &[u8]) -> &'static Domain {
+    let hash = table::hash(0, name);
+    let is_it = |shared: &SharedDomain| *shared.name == *name;
+    let found = SHARED_DOMAINS.find(hash, is_it).or_else(|| {
+        as_guest(|| {
+            let domain = Domain::new(text(name)?);
+            let name = name.into();
+            SHARED_DOMAINS.insert(SharedDomain { hash, name, domain }, is_it)
+        })
+        .flatten()
+    });
+    found.map_or(&OTHERS, |shared| &shared.domain)
+}
+
+struct SharedDomain {
+    hash: u64,
+    name: Box<[u8]>,
+    domain: Domain,
+}
+
+impl Member for SharedDomain {
+    fn hash(&self) -> u64 {
+        self.hash
+    }
+}
+
+static SHARED_DOMAINS: Table<SharedDomain> = Table::new(TEXTS_MAX);
 
 /// A registered string.
 pub struct Registered {
@@ -126,7 +161,8 @@ static STRINGS: Table<Registered> = Table::new(STRINGS_MAX);
 /// Registers `string` with `group`: the same one for the same string. None: there is no room.
 pub fn register(group: &'static str, string: &[u8]) -> Option<&'static Registered> {
     let hash = table::hash(group.as_ptr().addr(), string);
-    let is_it = |known: &Registered| ptr::eq(known.kept.group, group) && *known.kept.text == *string;
+    let is_it =
+        |known: &Registered| ptr::eq(known.kept.group, group) && *known.kept.text == *string;
     if let Some(known) = STRINGS.find(hash, is_it) {
         return Some(known);
     }
@@ -156,7 +192,15 @@ fn text(bytes: &[u8]) -> Option<&'static str> {
     let text = Text::new(bytes);
     let hash = table::hash(0, text.as_str().as_bytes());
     let is_it = |known: &KeptText| *known.text == *text.as_str();
-    let known = TEXTS.find(hash, is_it).or_else(|| TEXTS.insert(KeptText { hash, text: text.as_str().into() }, is_it));
+    let known = TEXTS.find(hash, is_it).or_else(|| {
+        TEXTS.insert(
+            KeptText {
+                hash,
+                text: text.as_str().into(),
+            },
+            is_it,
+        )
+    });
     known.map(|known| &*known.text)
 }
 
@@ -183,7 +227,15 @@ pub fn name_category(domain: &Domain, number: u32, name: &[u8]) {
         if let Some(name) = text(name)
             && CATEGORIES.find(hash, is_it).is_none()
         {
-            CATEGORIES.insert(Category { hash, domain, number, name }, is_it);
+            CATEGORIES.insert(
+                Category {
+                    hash,
+                    domain,
+                    number,
+                    name,
+                },
+                is_it,
+            );
         }
     });
 }
@@ -191,7 +243,9 @@ pub fn name_category(domain: &Domain, number: u32, name: &[u8]) {
 /// The name of a category of `domain`.
 pub fn category(domain: &Domain, number: u32) -> Option<&'static str> {
     let is_it = |known: &Category| known.domain == domain.address() && known.number == number;
-    CATEGORIES.find(category_hash(domain, number), is_it).map(|known| known.name)
+    CATEGORIES
+        .find(category_hash(domain, number), is_it)
+        .map(|known| known.name)
 }
 
 fn category_hash(domain: &Domain, number: u32) -> u64 {

@@ -93,7 +93,10 @@ pub fn pop(domain: usize) -> Option<(Option<Running>, u32)> {
     STACK.with(|stack| {
         if stack.beyond.get() > 0 {
             stack.beyond.set(stack.beyond.get() - 1);
-            return Some((None, stack.level_of(domain, stack.depth.get()) + stack.beyond.get()));
+            return Some((
+                None,
+                stack.level_of(domain, stack.depth.get()) + stack.beyond.get(),
+            ));
         }
         let entry = stack.topmost(domain, stack.depth.get())?;
         // SAFETY: the entry was filled when its domain was set, and becomes a hole now, so that it is read once.
@@ -143,12 +146,16 @@ impl Stack {
 
     #[inline(always)]
     fn topmost(&self, domain: usize, depth: usize) -> Option<&Entry> {
-        (0..depth).rev().filter_map(|index| self.entry(index, false)).find(|entry| entry.domain.get() == domain)
+        (0..depth)
+            .rev()
+            .filter_map(|index| self.entry(index, false))
+            .find(|entry| entry.domain.get() == domain)
     }
 
     #[inline(always)]
     fn level_of(&self, domain: usize, depth: usize) -> u32 {
-        self.topmost(domain, depth).map_or(0, |entry| entry.level.get() + 1)
+        self.topmost(domain, depth)
+            .map_or(0, |entry| entry.level.get() + 1)
     }
 
     /// Takes the holes off its top.
@@ -156,7 +163,9 @@ impl Stack {
     fn shrink(&self) {
         let mut depth = self.depth.get();
         while let Some(below) = depth.checked_sub(1)
-            && self.entry(below, false).is_some_and(|entry| entry.domain.get() == HOLE)
+            && self
+                .entry(below, false)
+                .is_some_and(|entry| entry.domain.get() == HOLE)
         {
             depth = below;
         }
@@ -171,13 +180,17 @@ impl Stack {
         let far = self.far.replace(ptr::null_mut());
         // If all places are taken, the pages stay mapped, for no one.
         let _ = SPARE.iter().find(|place| {
-            place.compare_exchange(ptr::null_mut(), far, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+            place
+                .compare_exchange(ptr::null_mut(), far, Ordering::AcqRel, Ordering::Relaxed)
+                .is_ok()
         });
     }
 }
 
 fn spare() -> Option<NonNull<Entry>> {
-    SPARE.iter().find_map(|place| NonNull::new(place.swap(ptr::null_mut(), Ordering::AcqRel)))
+    SPARE
+        .iter()
+        .find_map(|place| NonNull::new(place.swap(ptr::null_mut(), Ordering::AcqRel)))
 }
 
 #[cold]

@@ -123,7 +123,9 @@ pub fn hash(space: usize, text: &[u8]) -> u64 {
     for word in words {
         hash = mix(hash, u64::from_ne_bytes(*word));
     }
-    let last = rest.iter().fold(0, |last, byte| last << 8 | u64::from(*byte));
+    let last = rest
+        .iter()
+        .fold(0, |last, byte| last << 8 | u64::from(*byte));
     hash = mix(hash, last);
     hash ^ hash >> 29
 }

@@ -1,6 +1,7 @@
 //! Texts as C programs give them, plain or wide, on the stack: at most [`BYTES_MAX`] bytes of UTF-8, cut between characters.
 
 use std::ffi::{CStr, c_char};
+use std::fmt;
 
 use crate::abi::nvtx::Wide;
 
@@ -14,7 +15,8 @@ pub struct Text {
 }
 
 impl Text {
-    fn empty() -> Self {
+    /// No text.
+    pub fn empty() -> Self {
         Self {
             bytes: [0; BYTES_MAX],
             length: 0,
@@ -25,7 +27,11 @@ impl Text {
     pub fn new(bytes: &[u8]) -> Self {
         let mut text = Self::empty();
         for chunk in bytes.utf8_chunks() {
-            let replaced = if chunk.invalid().is_empty() { "" } else { "\u{FFFD}" };
+            let replaced = if chunk.invalid().is_empty() {
+                ""
+            } else {
+                "\u{FFFD}"
+            };
             if !(text.push(chunk.valid()) && text.push(replaced)) {
                 break;
             }
@@ -44,7 +50,8 @@ impl Text {
             let place = unsafe { wide.add(index) };
             // SAFETY: as above.
             let code = unsafe { place.read_unaligned() };
-            let character = char::from_u32(code.cast_unsigned()).unwrap_or(char::REPLACEMENT_CHARACTER);
+            let character =
+                char::from_u32(code.cast_unsigned()).unwrap_or(char::REPLACEMENT_CHARACTER);
             if code == 0 || !text.push(character.encode_utf8(&mut [0; 4])) {
                 break;
             }
@@ -58,7 +65,10 @@ impl Text {
             return None;
         }
         let mut shape = Self::empty();
-        for piece in Self::new(bytes).as_str().split_inclusive(|character: char| !character.is_ascii_digit()) {
+        for piece in Self::new(bytes)
+            .as_str()
+            .split_inclusive(|character: char| !character.is_ascii_digit())
+        {
             let rest = piece.trim_start_matches(|character: char| character.is_ascii_digit());
             let number = if rest.len() < piece.len() { "#" } else { "" };
             if !(shape.push(number) && shape.push(rest)) {
@@ -85,6 +95,14 @@ impl Text {
     }
 }
 
+impl fmt::Write for Text {
+    /// Never fails: a text that is too long is cut.
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        self.push(more);
+        Ok(())
+    }
+}
+
 /// A plain text that ends with a zero, without it.
 ///
 /// # Safety
@@ -101,7 +119,8 @@ mod tests {
 
     #[test]
     fn a_shape_has_a_sign_for_each_number() {
-        let shape = |text: &str| Text::shape_of(text.as_bytes()).map(|shape| shape.as_str().to_owned());
+        let shape =
+            |text: &str| Text::shape_of(text.as_bytes()).map(|shape| shape.as_str().to_owned());
         assert_eq!(shape("iteration 17").as_deref(), Some("iteration #"));
         assert_eq!(shape("1x22é333").as_deref(), Some("#x#é#"));
         assert_eq!(shape("infer"), None);
@@ -110,8 +129,15 @@ mod tests {
     #[test]
     fn a_long_text_is_cut_between_characters() {
         let long = "é".repeat(BYTES_MAX);
-        assert_eq!(Text::new(long.as_bytes()).as_str(), "é".repeat(BYTES_MAX / 2));
-        let wide: Vec<Wide> = long.chars().map(|character| character as Wide).chain([0]).collect();
+        assert_eq!(
+            Text::new(long.as_bytes()).as_str(),
+            "é".repeat(BYTES_MAX / 2)
+        );
+        let wide: Vec<Wide> = long
+            .chars()
+            .map(|character| character as Wide)
+            .chain([0])
+            .collect();
         // SAFETY: it ends with a zero.
         let text = unsafe { Text::wide(wide.as_ptr()) };
         assert_eq!(text.as_str(), "é".repeat(BYTES_MAX / 2));

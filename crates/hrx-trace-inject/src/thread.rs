@@ -39,7 +39,8 @@ thread_local! {
 static CHANGES: AtomicU32 = AtomicU32::new(0);
 static GIVEN: AtomicU32 = AtomicU32::new(0);
 /// Names whose threads have not come by since.
-static WAITING: [AtomicPtr<Waiting>; WAITING_MAX] = [const { AtomicPtr::new(ptr::null_mut()) }; WAITING_MAX];
+static WAITING: [AtomicPtr<Waiting>; WAITING_MAX] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; WAITING_MAX];
 
 struct Waiting {
     thread_id: u32,
@@ -73,7 +74,9 @@ fn introduce(capture: &'static Capture, local: &Local, now: u64) -> usize {
         }
         let has_room = !is_new || capture.lanes.fetch_add(1, Ordering::Relaxed) < LANES_MAX;
         local.lane.set(if has_room {
-            with_name(given, |name| capture.recorder.lane(&format!("{name} ({thread_id})")))
+            with_name(given, |name| {
+                capture.recorder.lane(&format!("{name} ({thread_id})"))
+            })
         } else {
             capture.recorder.lane(OTHERS)
         });
@@ -91,7 +94,14 @@ pub fn name(thread_id: u32, text: &str) {
         let text: &'static str = Box::leak(Box::from(text));
         let waiting = ptr::from_mut(Box::leak(Box::new(Waiting { thread_id, text })));
         let free = WAITING.iter().find(|place| {
-            place.compare_exchange(ptr::null_mut(), waiting, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+            place
+                .compare_exchange(
+                    ptr::null_mut(),
+                    waiting,
+                    Ordering::AcqRel,
+                    Ordering::Relaxed,
+                )
+                .is_ok()
         });
         if free.is_none() {
             WAITING[thread_id as usize % WAITING_MAX].store(waiting, Ordering::Release);
@@ -110,7 +120,9 @@ fn take_waiting(thread_id: u32) -> Option<&'static str> {
             continue;
         };
         if waiting.thread_id == thread_id
-            && place.compare_exchange(there, ptr::null_mut(), Ordering::AcqRel, Ordering::Relaxed).is_ok()
+            && place
+                .compare_exchange(there, ptr::null_mut(), Ordering::AcqRel, Ordering::Relaxed)
+                .is_ok()
         {
             text = Some(waiting.text);
         }

@@ -50,6 +50,20 @@ pub struct Key(pub(crate) u32);
 impl Key {
     /// No name: the argument has a value alone.
     pub const NONE: Self = Self(0);
+
+    /// As [`Label::to_bits`].
+    #[inline]
+    #[must_use]
+    pub const fn to_bits(self) -> u32 {
+        self.0
+    }
+
+    /// As [`Label::from_bits`].
+    #[inline]
+    #[must_use]
+    pub const fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
 }
 
 /// What a caller says about a region or a mark. Every value but the lane is 0, none or false by default.

@@ -1,6 +1,6 @@
 //! NVTX 3: what `nvToolsExt.h` and `nvtxDetail/nvtxTypes.h` declare (NVIDIA/NVTX, `c/include/nvtx3`).
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{c_int, c_uint, c_void};
 use std::mem::offset_of;
 
 /// `NVTX_ETID_CALLBACKS`.
@@ -106,5 +106,3 @@ const _: () = {
 
 /// Wide characters as C has them here.
 pub type Wide = libc::wchar_t;
-/// Plain characters.
-pub type Plain = c_char;

@@ -1,0 +1,993 @@
+//! ITT: what `__itt_api_init` puts into a client's table, by name. What is not served stays as it is for programs that no one listens to.
+//!
+//! Each static copy of ITT in the program has a table of its own, and asks by itself, with its lock held. Clients create domains and strings before they ask, and
+//! keep them; so a handle is ours or theirs, and either has a place for what the listener knows of it.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::fmt::Write as _;
+use std::ptr;
+use std::sync::atomic::{AtomicI64, AtomicPtr, Ordering};
+use std::time::{Duration, Instant};
+
+use hrx_trace::Value;
+
+use crate::abi::itt::{self as abi, Counter, Global, Id, StringHandle};
+use crate::capture;
+use crate::event::{self, Message, Said};
+use crate::guest::as_guest;
+use crate::ranges;
+use crate::registry::{self, Domain, Registered};
+use crate::stacks;
+use crate::table::{self, Member, Table};
+use crate::text::{Text, plain};
+use crate::thread;
+
+/// In `extra1` of a handle: `extra2` is ours.
+const OURS: c_int = 0x4852_5849;
+/// How many handles of a kind are made.
+const HANDLES_MAX: usize = 65_536;
+
+/// What a client calls as it makes its first call, with its lock held.
+///
+/// # Safety
+/// `global` is that of the ITT library that is linked to the client, or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __itt_api_init(global: *mut Global, groups: c_uint) {
+    // SAFETY: the caller's promise.
+    let Some(global) = (unsafe { global.as_ref() }) else {
+        return;
+    };
+    if global.magic != abi::MAGIC || !capture::prepare() {
+        return;
+    }
+    let mut row = global.api_list_ptr;
+    // SAFETY: the list goes on up to a row without a name.
+    while let Some(api) = unsafe { row.as_ref() }
+        && !api.name.is_null()
+    {
+        // SAFETY: a name ends with a zero.
+        let name = unsafe { CStr::from_ptr(api.name) };
+        let served = if api.group & groups == 0 {
+            None
+        } else {
+            function(name.to_bytes())
+        };
+        if !api.func_ptr.is_null() {
+            // SAFETY: it is the client's function pointer; other threads wait for the lock.
+            unsafe { api.func_ptr.write(served.unwrap_or(api.null_func)) };
+        }
+        // SAFETY: this row is not the last.
+        row = unsafe { row.add(1) };
+    }
+}
+
+/// The function that serves `name`.
+fn function(name: &[u8]) -> Option<*const c_void> {
+    let name = name.strip_prefix(b"__itt_")?;
+    Some(match name {
+        b"api_version" => api_version as _,
+        b"domain_create" | b"domain_createA" => domain_create as _,
+        b"string_handle_create" | b"string_handle_createA" => string_handle_create as _,
+        b"thread_set_name" | b"thread_set_nameA" => thread_set_name as _,
+        b"thr_name_set" | b"thr_name_setA" => thr_name_set as _,
+        b"task_begin" => task_begin as _,
+        b"task_begin_fn" => task_begin_fn as _,
+        b"task_end" => task_end as _,
+        b"task_begin_ex" => task_begin_ex as _,
+        b"task_begin_fn_ex" => task_begin_fn_ex as _,
+        b"task_end_ex" => task_end_ex as _,
+        b"task_begin_overlapped" => task_begin_overlapped as _,
+        b"task_end_overlapped" => task_end_overlapped as _,
+        b"task_begin_overlapped_ex" => task_begin_overlapped_ex as _,
+        b"task_end_overlapped_ex" => task_end_overlapped_ex as _,
+        b"task_group" => task_group as _,
+        b"region_begin" => region_begin as _,
+        b"region_end" => region_end as _,
+        b"frame_begin_v3" => frame_begin as _,
+        b"frame_end_v3" => frame_end as _,
+        b"frame_submit_v3" => frame_submit as _,
+        b"get_timestamp" => get_timestamp as _,
+        b"event_create" | b"event_createA" => event_create as _,
+        b"event_start" => event_start as _,
+        b"event_end" => event_end as _,
+        b"mark_create" | b"mark_createA" => mark_create as _,
+        b"mark" | b"markA" | b"mark_global" | b"mark_globalA" => mark as _,
+        b"marker" => marker as _,
+        b"marker_ex" => marker_ex as _,
+        b"metadata_add" => metadata_add as _,
+        b"metadata_str_add" | b"metadata_str_addA" => metadata_str_add as _,
+        b"counter_create" | b"counter_createA" => counter_create as _,
+        b"counter_create_typed" | b"counter_create_typedA" => counter_create_typed as _,
+        b"counter_create_v3" | b"counter_createA_v3" => counter_create_v3 as _,
+        b"counter_inc" => counter_inc as _,
+        b"counter_inc_delta" => counter_inc_delta as _,
+        b"counter_dec" => counter_dec as _,
+        b"counter_dec_delta" => counter_dec_delta as _,
+        b"counter_set_value" | b"counter_set_value_v3" => counter_set_value as _,
+        b"counter_set_value_ex" => counter_set_value_ex as _,
+        b"counter_inc_v3" => counter_inc_v3 as _,
+        b"counter_inc_delta_v3" => counter_inc_delta_v3 as _,
+        b"counter_dec_v3" => counter_dec_v3 as _,
+        b"counter_dec_delta_v3" => counter_dec_delta_v3 as _,
+        _ => return None,
+    })
+}
+
+// Handles.
+
+/// A handle that was made here, found by its text.
+struct Made<H> {
+    hash: u64,
+    text: CString,
+    handle: H,
+}
+
+// SAFETY: a handle is written by whoever first sees it, through an atomic, and its texts stay.
+unsafe impl<H> Sync for Made<H> {}
+
+impl<H> Member for Made<H> {
+    fn hash(&self) -> u64 {
+        self.hash
+    }
+}
+
+static DOMAINS: Table<Made<abi::Domain>> = Table::new(4_096);
+static STRINGS: Table<Made<StringHandle>> = Table::new(HANDLES_MAX);
+
+/// What is known of a string: its text, and as what it was registered last, of the domain that it was used in.
+struct Known {
+    text: Box<[u8]>,
+    registered: AtomicPtr<Registered>,
+}
+
+/// The handle of `table` for `text`, made by `make` at its first time.
+fn made<H>(
+    table: &'static Table<Made<H>>,
+    text: *const c_char,
+    make: impl FnOnce(*const c_char, &[u8]) -> H,
+) -> *mut H {
+    if text.is_null() {
+        return ptr::null_mut();
+    }
+    // SAFETY: the client's texts end with a zero.
+    let text = unsafe { CStr::from_ptr(text) };
+    let bytes = text.to_bytes();
+    let hash = table::hash(0, bytes);
+    let is_it = |made: &Made<H>| *made.text == *text;
+    let found = table.find(hash, is_it).or_else(|| {
+        as_guest(|| {
+            let text = text.to_owned();
+            let handle = make(text.as_ptr(), bytes);
+            table.insert(Made { hash, text, handle }, is_it)
+        })
+        .flatten()
+    });
+    found.map_or(ptr::null_mut(), |made| (&raw const made.handle).cast_mut())
+}
+
+/// Reads `extra2` of a handle, if it is ours.
+///
+/// # Safety
+/// Both are fields of one handle.
+#[inline(always)]
+unsafe fn ours<T>(extra1: *const c_int, extra2: *const *mut c_void) -> Option<&'static T> {
+    // SAFETY: the field is an aligned word, which this library alone writes.
+    let extra2 = unsafe { AtomicPtr::from_ptr(extra2.cast_mut()) }.load(Ordering::Acquire);
+    // SAFETY: as above.
+    let is_ours = unsafe { extra1.read_volatile() } == OURS;
+    // SAFETY: what this library puts there is never freed.
+    if is_ours {
+        unsafe { extra2.cast::<T>().as_ref() }
+    } else {
+        None
+    }
+}
+
+/// Puts what is known of a handle into it, unless something is there.
+///
+/// # Safety
+/// Both are fields of one handle.
+unsafe fn put<T>(extra1: *mut c_int, extra2: *mut *mut c_void, known: &'static T) {
+    // SAFETY: the field is an aligned word.
+    let place = unsafe { AtomicPtr::from_ptr(extra2) };
+    let known = ptr::from_ref(known).cast_mut().cast();
+    if place
+        .compare_exchange(ptr::null_mut(), known, Ordering::AcqRel, Ordering::Relaxed)
+        .is_ok()
+    {
+        // SAFETY: the field is an aligned word, which this library alone writes.
+        unsafe { extra1.write_volatile(OURS) };
+    }
+}
+
+/// The domain of a handle.
+///
+/// # Safety
+/// `handle` is null or a domain of ITT.
+#[inline(always)]
+unsafe fn domain_of(handle: *const abi::Domain) -> &'static Domain {
+    if handle.is_null() {
+        return &registry::DEFAULT;
+    }
+    // SAFETY: the caller's promise.
+    let known = unsafe { ours(&raw const (*handle).extra1, &raw const (*handle).extra2) };
+    match known {
+        Some(domain) => domain,
+        // SAFETY: the caller's promise.
+        None => unsafe { learn_domain(handle) },
+    }
+}
+
+/// # Safety
+/// As [`domain_of`], and not null.
+#[cold]
+unsafe fn learn_domain(handle: *const abi::Domain) -> &'static Domain {
+    // SAFETY: the caller's promise.
+    let name = unsafe { (*handle).name_a };
+    if name.is_null() {
+        return &registry::DEFAULT;
+    }
+    // SAFETY: a name ends with a zero.
+    let domain = registry::shared_domain(unsafe { plain(name) });
+    let handle = handle.cast_mut();
+    // SAFETY: the fields are reserved for the listener.
+    unsafe { put(&raw mut (*handle).extra1, &raw mut (*handle).extra2, domain) };
+    domain
+}
+
+/// What a string says, in `domain`.
+///
+/// # Safety
+/// `handle` is null or a string handle of ITT.
+#[inline(always)]
+unsafe fn message_of(domain: &'static Domain, handle: *const StringHandle) -> Message<'static> {
+    // SAFETY: the caller's promise.
+    let Some(known) = (unsafe { known_of(handle) }) else {
+        return Message::None;
+    };
+    // SAFETY: what was registered is never freed.
+    if let Some(registered) = unsafe { known.registered.load(Ordering::Acquire).as_ref() }
+        && ptr::eq(registered.kept.group, domain.group)
+    {
+        return Message::Registered(&registered.kept);
+    }
+    match registry::register(domain.group, &known.text) {
+        Some(registered) => {
+            known
+                .registered
+                .store(ptr::from_ref(registered).cast_mut(), Ordering::Release);
+            Message::Registered(&registered.kept)
+        }
+        None => Message::Text(&known.text),
+    }
+}
+
+/// # Safety
+/// As [`message_of`].
+#[inline(always)]
+unsafe fn known_of(handle: *const StringHandle) -> Option<&'static Known> {
+    if handle.is_null() {
+        return None;
+    }
+    // SAFETY: the caller's promise.
+    let known = unsafe { ours(&raw const (*handle).extra1, &raw const (*handle).extra2) };
+    // SAFETY: the caller's promise.
+    known.or_else(|| unsafe { learn_string(handle) })
+}
+
+/// # Safety
+/// As [`message_of`], and not null.
+#[cold]
+unsafe fn learn_string(handle: *const StringHandle) -> Option<&'static Known> {
+    // SAFETY: the caller's promise.
+    let text = unsafe { (*handle).str_a };
+    if text.is_null() {
+        return None;
+    }
+    // The same text has one `Known`, so that handles which another listener has filled cost no memory each time.
+    let own = string_handle_create(text);
+    if own.is_null() {
+        return None;
+    }
+    // SAFETY: it was made here.
+    let known = unsafe { ours::<Known>(&raw const (*own).extra1, &raw const (*own).extra2) }?;
+    let handle = handle.cast_mut();
+    // SAFETY: the fields are reserved for the listener.
+    unsafe { put(&raw mut (*handle).extra1, &raw mut (*handle).extra2, known) };
+    Some(known)
+}
+
+extern "C" fn api_version() -> *const c_char {
+    c"hrx-trace-inject".as_ptr()
+}
+
+extern "C" fn domain_create(name: *const c_char) -> *mut abi::Domain {
+    if name.is_null() {
+        return ptr::null_mut();
+    }
+    // SAFETY: the client's texts end with a zero.
+    let domain = registry::shared_domain(unsafe { plain(name) });
+    made(&DOMAINS, name, |name_a, _| abi::Domain {
+        flags: 1,
+        name_a,
+        name_w: ptr::null_mut(),
+        extra1: OURS,
+        extra2: ptr::from_ref(domain).cast_mut().cast(),
+        next: ptr::null_mut(),
+    })
+}
+
+extern "C" fn string_handle_create(text: *const c_char) -> *mut StringHandle {
+    made(&STRINGS, text, |str_a, bytes| {
+        let known = Box::leak(Box::new(Known {
+            text: bytes.into(),
+            registered: AtomicPtr::default(),
+        }));
+        StringHandle {
+            str_a,
+            str_w: ptr::null_mut(),
+            extra1: OURS,
+            extra2: ptr::from_mut(known).cast(),
+            next: ptr::null_mut(),
+        }
+    })
+}
+
+extern "C" fn thread_set_name(name: *const c_char) {
+    if !name.is_null() {
+        // SAFETY: the client's texts end with a zero.
+        let name = Text::new(unsafe { plain(name) });
+        thread::name(thread::thread_id(), name.as_str());
+    }
+}
+
+extern "C" fn thr_name_set(name: *const c_char, _: c_int) -> c_int {
+    thread_set_name(name);
+    0
+}
+
+// Tasks: by domain and thread.
+
+fn begin_task(domain: *const abi::Domain, name: *const StringHandle) {
+    // SAFETY: the client's handles.
+    let domain = unsafe { domain_of(domain) };
+    stacks::push(domain.address(), || {
+        // SAFETY: the client's handles.
+        event::begin(domain, Said::only(unsafe { message_of(domain, name) }))
+    });
+}
+
+fn begin_function(domain: *const abi::Domain, function: *const c_void) {
+    // SAFETY: the client's handles.
+    let domain = unsafe { domain_of(domain) };
+    let mut name = Text::empty();
+    let _ = write!(name, "function {function:p}");
+    let message = Message::Text(name.as_str().as_bytes());
+    stacks::push(domain.address(), || {
+        event::begin(domain, Said::only(message))
+    });
+}
+
+extern "C" fn task_begin(domain: *const abi::Domain, _: Id, _: Id, name: *const StringHandle) {
+    begin_task(domain, name);
+}
+
+extern "C" fn task_begin_ex(
+    domain: *const abi::Domain,
+    _: *mut c_void,
+    _: u64,
+    _: Id,
+    _: Id,
+    name: *const StringHandle,
+) {
+    begin_task(domain, name);
+}
+
+extern "C" fn task_begin_fn(domain: *const abi::Domain, _: Id, _: Id, function: *const c_void) {
+    begin_function(domain, function);
+}
+
+extern "C" fn task_begin_fn_ex(
+    domain: *const abi::Domain,
+    _: *mut c_void,
+    _: u64,
+    _: Id,
+    _: Id,
+    function: *const c_void,
+) {
+    begin_function(domain, function);
+}
+
+extern "C" fn task_end(domain: *const abi::Domain) {
+    // SAFETY: the client's handles.
+    if let Some((Some(region), _)) = stacks::pop(unsafe { domain_of(domain) }.address()) {
+        region.finish();
+    }
+}
+
+extern "C" fn task_end_ex(domain: *const abi::Domain, _: *mut c_void, _: u64) {
+    task_end(domain);
+}
+
+// Overlapped tasks, regions and frames: by their ids, on any thread.
+
+const TASKS: u64 = 2;
+const REGIONS: u64 = 3;
+const FRAMES: u64 = 4;
+
+fn key(space: u64, domain: &Domain, id: Id) -> u64 {
+    let key = ranges::key(space, domain.address() as u64);
+    [id.d1, id.d2, id.d3].into_iter().fold(key, ranges::key)
+}
+
+fn begin_range(space: u64, domain: *const abi::Domain, id: Id, name: *const StringHandle) {
+    // SAFETY: the client's handles.
+    let domain = unsafe { domain_of(domain) };
+    // SAFETY: the client's handles.
+    let message = unsafe { message_of(domain, name) };
+    event::keep_range(key(space, domain, id), domain, Said::only(message));
+}
+
+fn end_range(space: u64, domain: *const abi::Domain, id: Id) {
+    // SAFETY: the client's handles.
+    let domain = unsafe { domain_of(domain) };
+    if let Some(region) = ranges::take(key(space, domain, id)) {
+        region.finish();
+    }
+}
+
+extern "C" fn task_begin_overlapped(
+    domain: *const abi::Domain,
+    id: Id,
+    _: Id,
+    name: *const StringHandle,
+) {
+    begin_range(TASKS, domain, id, name);
+}
+
+extern "C" fn task_end_overlapped(domain: *const abi::Domain, id: Id) {
+    end_range(TASKS, domain, id);
+}
+
+extern "C" fn task_begin_overlapped_ex(
+    domain: *const abi::Domain,
+    _: *mut c_void,
+    _: u64,
+    id: Id,
+    _: Id,
+    name: *const StringHandle,
+) {
+    begin_range(TASKS, domain, id, name);
+}
+
+extern "C" fn task_end_overlapped_ex(domain: *const abi::Domain, _: *mut c_void, _: u64, id: Id) {
+    end_range(TASKS, domain, id);
+}
+
+extern "C" fn task_group(domain: *const abi::Domain, _: Id, _: Id, name: *const StringHandle) {
+    mark_of(domain, name);
+}
+
+extern "C" fn region_begin(domain: *const abi::Domain, id: Id, _: Id, name: *const StringHandle) {
+    begin_range(REGIONS, domain, id, name);
+}
+
+extern "C" fn region_end(domain: *const abi::Domain, id: Id) {
+    end_range(REGIONS, domain, id);
+}
+
+/// The id that `id` points to; null is an id too.
+fn frame_id(id: *const Id) -> Id {
+    // SAFETY: the client's pointer, null or to an id.
+    unsafe { id.as_ref() }.copied().unwrap_or(Id {
+        d1: 0,
+        d2: 0,
+        d3: 0,
+    })
+}
+
+const FRAME: Said<'static> = Said::only(Message::Text(b"frame"));
+
+extern "C" fn frame_begin(domain: *const abi::Domain, id: *const Id) {
+    // SAFETY: the client's handles.
+    let domain = unsafe { domain_of(domain) };
+    event::keep_range(key(FRAMES, domain, frame_id(id)), domain, FRAME);
+}
+
+extern "C" fn frame_end(domain: *const abi::Domain, id: *const Id) {
+    end_range(FRAMES, domain, frame_id(id));
+}
+
+/// A frame that the client measured, by [`get_timestamp`].
+extern "C" fn frame_submit(domain: *const abi::Domain, _: *const Id, begin: u64, end: u64) {
+    // SAFETY: the client's handles.
+    let domain = unsafe { domain_of(domain) };
+    let (now, now_ns) = (Instant::now(), get_timestamp());
+    let since_begin = Duration::from_nanos(now_ns.saturating_sub(begin));
+    // Other values mean moments that no one measured.
+    if let Some(elapsed_ns) = end.checked_sub(begin)
+        && end <= now_ns
+        && let Some(start) = now.checked_sub(since_begin)
+    {
+        event::measured(
+            domain,
+            FRAME.message,
+            start,
+            Duration::from_nanos(elapsed_ns),
+        );
+    }
+}
+
+/// Nanoseconds of CLOCK_MONOTONIC.
+extern "C" fn get_timestamp() -> u64 {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the clock exists, and the place is ours.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}
+
+// Events and marks: numbers from 1 that stand for names.
+
+/// How many names of events there are.
+const EVENTS_MAX: usize = 4_096;
+static EVENTS: [AtomicPtr<Registered>; EVENTS_MAX] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; EVENTS_MAX];
+
+extern "C" fn event_create(name: *const c_char, _: c_int) -> c_int {
+    if name.is_null() {
+        return 0;
+    }
+    // SAFETY: the client's texts end with a zero.
+    let Some(registered) = registry::register("", unsafe { plain(name) }) else {
+        return 0;
+    };
+    let pointer = ptr::from_ref(registered).cast_mut();
+    let number = EVENTS.iter().position(|place| {
+        let set = place.compare_exchange(
+            ptr::null_mut(),
+            pointer,
+            Ordering::AcqRel,
+            Ordering::Acquire,
+        );
+        set.map_or_else(|there| there == pointer, |_| true)
+    });
+    number.map_or(0, |index| index as c_int + 1)
+}
+
+fn event_of(number: c_int) -> Option<&'static Registered> {
+    let index = usize::try_from(number).ok()?.checked_sub(1)?;
+    // SAFETY: what was registered is never freed.
+    unsafe { EVENTS.get(index)?.load(Ordering::Acquire).as_ref() }
+}
+
+extern "C" fn event_start(number: c_int) -> c_int {
+    if let Some(named) = event_of(number) {
+        let said = Said::only(Message::Registered(&named.kept));
+        stacks::push(ptr::from_ref(named).addr(), || {
+            event::begin(&registry::DEFAULT, said)
+        });
+    }
+    0
+}
+
+extern "C" fn event_end(number: c_int) -> c_int {
+    if let Some(named) = event_of(number)
+        && let Some((Some(region), _)) = stacks::pop(ptr::from_ref(named).addr())
+    {
+        region.finish();
+    }
+    0
+}
+
+extern "C" fn mark_create(name: *const c_char) -> c_int {
+    event_create(name, 0)
+}
+
+extern "C" fn mark(number: c_int, _: *const c_char) -> c_int {
+    if let Some(named) = event_of(number) {
+        event::mark(
+            &registry::DEFAULT,
+            Said::only(Message::Registered(&named.kept)),
+        );
+    }
+    0
+}
+
+fn mark_of(domain: *const abi::Domain, name: *const StringHandle) {
+    // SAFETY: the client's handles.
+    let domain = unsafe { domain_of(domain) };
+    // SAFETY: the client's handles.
+    event::mark(domain, Said::only(unsafe { message_of(domain, name) }));
+}
+
+extern "C" fn marker(domain: *const abi::Domain, _: Id, name: *const StringHandle, _: c_int) {
+    mark_of(domain, name);
+}
+
+extern "C" fn marker_ex(
+    domain: *const abi::Domain,
+    _: *mut c_void,
+    _: u64,
+    _: Id,
+    name: *const StringHandle,
+    _: c_int,
+) {
+    mark_of(domain, name);
+}
+
+// Metadata: arguments of the region with that id, or of the task that runs.
+
+fn argue(domain: *const abi::Domain, id: Id, key_handle: *const StringHandle, value: Value<'_>) {
+    // SAFETY: the client's handles.
+    let domain = unsafe { domain_of(domain) };
+    // SAFETY: the client's handles.
+    let Some(name) = (unsafe { known_of(key_handle) }) else {
+        return;
+    };
+    let is_kept = |space| {
+        ranges::with_kept(key(space, domain, id), |region| {
+            event::argue(region, &name.text, value)
+        })
+    };
+    let has_id = (id.d1, id.d2, id.d3) != (0, 0, 0);
+    if !(has_id && (is_kept(TASKS) || is_kept(REGIONS))) {
+        stacks::with_topmost(domain.address(), |region| {
+            event::argue(region, &name.text, value)
+        });
+    }
+}
+
+/// The number at `data`, of that type, and how many bytes it has.
+///
+/// # Safety
+/// `data` points to one of that type.
+unsafe fn number(metadata_type: c_int, data: *const c_void) -> Option<(Value<'static>, usize)> {
+    // SAFETY: each is the caller's promise.
+    Some(match metadata_type {
+        // SAFETY: the caller's promise.
+        abi::METADATA_U64 => (
+            Value::from(unsafe { data.cast::<u64>().read_unaligned() }),
+            8,
+        ),
+        // SAFETY: the caller's promise.
+        abi::METADATA_I64 => (
+            Value::from(unsafe { data.cast::<i64>().read_unaligned() }),
+            8,
+        ),
+        // SAFETY: the caller's promise.
+        abi::METADATA_U32 => (
+            Value::from(unsafe { data.cast::<u32>().read_unaligned() }),
+            4,
+        ),
+        // SAFETY: the caller's promise.
+        abi::METADATA_I32 => (
+            Value::from(unsafe { data.cast::<i32>().read_unaligned() }),
+            4,
+        ),
+        // SAFETY: the caller's promise.
+        abi::METADATA_U16 => (
+            Value::from(u32::from(unsafe { data.cast::<u16>().read_unaligned() })),
+            2,
+        ),
+        // SAFETY: the caller's promise.
+        abi::METADATA_I16 => (
+            Value::from(i32::from(unsafe { data.cast::<i16>().read_unaligned() })),
+            2,
+        ),
+        // SAFETY: the caller's promise.
+        abi::METADATA_F32 => (
+            Value::from(f64::from(unsafe { data.cast::<f32>().read_unaligned() })),
+            4,
+        ),
+        // SAFETY: the caller's promise.
+        abi::METADATA_F64 => (
+            Value::from(unsafe { data.cast::<f64>().read_unaligned() }),
+            8,
+        ),
+        _ => return None,
+    })
+}
+
+/// Of several numbers, each is an argument with the same key.
+extern "C" fn metadata_add(
+    domain: *const abi::Domain,
+    id: Id,
+    key: *const StringHandle,
+    metadata_type: c_int,
+    count: usize,
+    data: *const c_void,
+) {
+    let mut data = data;
+    for _ in 0..count.min(16) {
+        if data.is_null() {
+            return;
+        }
+        // SAFETY: the client says that there are `count` of them.
+        let Some((value, bytes)) = (unsafe { number(metadata_type, data) }) else {
+            return;
+        };
+        argue(domain, id, key, value);
+        data = data.wrapping_byte_add(bytes);
+    }
+}
+
+extern "C" fn metadata_str_add(
+    domain: *const abi::Domain,
+    id: Id,
+    key: *const StringHandle,
+    data: *const c_char,
+    length: usize,
+) {
+    if data.is_null() {
+        return;
+    }
+    // SAFETY: the client says that there are so many bytes; 0: up to a zero.
+    let bytes = match length {
+        // SAFETY: as above.
+        0 => unsafe { plain(data) },
+        // SAFETY: as above.
+        length => unsafe { std::slice::from_raw_parts(data.cast(), length) },
+    };
+    argue(domain, id, key, Value::from(Text::new(bytes).as_str()));
+}
+
+// Counters.
+
+/// A number of the program's.
+struct Count {
+    registered: &'static Registered,
+    domain: &'static Domain,
+    metadata_type: c_int,
+    /// The number, of a counter that is counted up and down.
+    number: AtomicI64,
+}
+
+static COUNTERS: Table<MadeCounter> = Table::new(4_096);
+
+struct MadeCounter {
+    hash: u64,
+    /// Of a client, whose texts stay as long as the counter.
+    info: Counter,
+    count: &'static Count,
+}
+
+// SAFETY: a counter is written by whoever first sees it, through an atomic, and its texts stay.
+unsafe impl Sync for MadeCounter {}
+
+impl Member for MadeCounter {
+    fn hash(&self) -> u64 {
+        self.hash
+    }
+}
+
+/// The counter `name` of `domain`, made at its first time.
+fn count_in(
+    domain: &'static Domain,
+    name: &[u8],
+    metadata_type: c_int,
+) -> Option<&'static MadeCounter> {
+    let registered = registry::register(domain.group, name)?;
+    let hash = table::hash(domain.address(), name);
+    let is_it = |made: &MadeCounter| {
+        ptr::eq(made.count.registered, registered) && ptr::eq(made.count.domain, domain)
+    };
+    COUNTERS.find(hash, is_it).or_else(|| {
+        as_guest(|| {
+            let count = Count {
+                registered,
+                domain,
+                metadata_type,
+                number: AtomicI64::new(0),
+            };
+            let count: &'static Count = Box::leak(Box::new(count));
+            let name = Box::leak(CString::new(name).unwrap_or_default().into_boxed_c_str());
+            let info = Counter {
+                name_a: name.as_ptr(),
+                name_w: ptr::null_mut(),
+                domain_a: ptr::null(),
+                domain_w: ptr::null_mut(),
+                metadata_type,
+                index: 0,
+                extra1: OURS,
+                extra2: ptr::from_ref(count).cast_mut().cast(),
+                next: ptr::null_mut(),
+            };
+            COUNTERS.insert(MadeCounter { hash, info, count }, is_it)
+        })
+        .flatten()
+    })
+}
+
+fn handle_of(made: Option<&'static MadeCounter>) -> *mut Counter {
+    made.map_or(ptr::null_mut(), |made| (&raw const made.info).cast_mut())
+}
+
+/// # Safety
+/// `text` is null or ends with a zero.
+unsafe fn bytes<'a>(text: *const c_char) -> &'a [u8] {
+    if text.is_null() {
+        return b"";
+    }
+    // SAFETY: the caller's promise.
+    unsafe { plain(text) }
+}
+
+extern "C" fn counter_create(name: *const c_char, domain: *const c_char) -> *mut Counter {
+    counter_create_typed(name, domain, abi::METADATA_U64)
+}
+
+extern "C" fn counter_create_typed(
+    name: *const c_char,
+    domain: *const c_char,
+    metadata_type: c_int,
+) -> *mut Counter {
+    // SAFETY: the client's texts.
+    let domain = registry::shared_domain(unsafe { bytes(domain) });
+    // SAFETY: the client's texts.
+    handle_of(count_in(domain, unsafe { bytes(name) }, metadata_type))
+}
+
+extern "C" fn counter_create_v3(
+    domain: *const abi::Domain,
+    name: *const c_char,
+    metadata_type: c_int,
+) -> *mut Counter {
+    // SAFETY: the client's handles.
+    let domain = unsafe { domain_of(domain) };
+    // SAFETY: the client's texts.
+    handle_of(count_in(domain, unsafe { bytes(name) }, metadata_type))
+}
+
+/// What is known of a counter, which may be one that the client made itself.
+fn count_of(counter: *const Counter) -> Option<&'static Count> {
+    if counter.is_null() {
+        return None;
+    }
+    // SAFETY: a counter of ITT.
+    let known = unsafe { ours(&raw const (*counter).extra1, &raw const (*counter).extra2) };
+    known.or_else(|| {
+        // SAFETY: a counter of ITT.
+        let (name, domain, metadata_type) = unsafe {
+            (
+                (*counter).name_a,
+                (*counter).domain_a,
+                (*counter).metadata_type,
+            )
+        };
+        let own = counter_create_typed(name, domain, metadata_type);
+        // SAFETY: it was made here, or is null.
+        let known: &'static Count =
+            unsafe { ours(&raw const (*own.as_ref()?).extra1, &raw const (*own).extra2) }?;
+        let counter = counter.cast_mut();
+        // SAFETY: the fields are reserved for the listener.
+        unsafe {
+            put(
+                &raw mut (*counter).extra1,
+                &raw mut (*counter).extra2,
+                known,
+            )
+        };
+        Some(known)
+    })
+}
+
+impl Count {
+    fn say(&self, number: f64) {
+        event::value(
+            self.domain,
+            Message::Registered(&self.registered.kept),
+            number,
+        );
+    }
+
+    fn add(&self, difference: i64) {
+        let before = self.number.fetch_add(difference, Ordering::Relaxed);
+        self.say(before.wrapping_add(difference) as f64);
+    }
+}
+
+fn add(counter: *const Counter, difference: i64) {
+    if let Some(count) = count_of(counter) {
+        count.add(difference);
+    }
+}
+
+extern "C" fn counter_inc(counter: *const Counter) {
+    add(counter, 1);
+}
+
+extern "C" fn counter_inc_delta(counter: *const Counter, difference: u64) {
+    add(counter, difference.cast_signed());
+}
+
+extern "C" fn counter_dec(counter: *const Counter) {
+    add(counter, -1);
+}
+
+extern "C" fn counter_dec_delta(counter: *const Counter, difference: u64) {
+    add(counter, difference.cast_signed().wrapping_neg());
+}
+
+extern "C" fn counter_set_value(counter: *const Counter, data: *const c_void) {
+    if let Some(count) = count_of(counter)
+        && !data.is_null()
+        // SAFETY: the client points to a number of the counter's type.
+        && let Some(number) = unsafe { float(count.metadata_type, data) }
+    {
+        // What is counted later goes on from here.
+        count.number.store(number as i64, Ordering::Relaxed);
+        count.say(number);
+    }
+}
+
+extern "C" fn counter_set_value_ex(
+    counter: *const Counter,
+    _: *mut c_void,
+    _: u64,
+    data: *const c_void,
+) {
+    counter_set_value(counter, data);
+}
+
+/// The number at `data`, of that type, as near as a double is.
+///
+/// # Safety
+/// As [`number`].
+unsafe fn float(metadata_type: c_int, data: *const c_void) -> Option<f64> {
+    Some(match metadata_type {
+        // SAFETY: the caller's promise.
+        abi::METADATA_U64 => unsafe { data.cast::<u64>().read_unaligned() as f64 },
+        // SAFETY: the caller's promise.
+        abi::METADATA_I64 => unsafe { data.cast::<i64>().read_unaligned() as f64 },
+        // SAFETY: the caller's promise.
+        abi::METADATA_U32 => f64::from(unsafe { data.cast::<u32>().read_unaligned() }),
+        // SAFETY: the caller's promise.
+        abi::METADATA_I32 => f64::from(unsafe { data.cast::<i32>().read_unaligned() }),
+        // SAFETY: the caller's promise.
+        abi::METADATA_U16 => f64::from(unsafe { data.cast::<u16>().read_unaligned() }),
+        // SAFETY: the caller's promise.
+        abi::METADATA_I16 => f64::from(unsafe { data.cast::<i16>().read_unaligned() }),
+        // SAFETY: the caller's promise.
+        abi::METADATA_F32 => f64::from(unsafe { data.cast::<f32>().read_unaligned() }),
+        // SAFETY: the caller's promise.
+        abi::METADATA_F64 => unsafe { data.cast::<f64>().read_unaligned() },
+        _ => return None,
+    })
+}
+
+fn add_v3(domain: *const abi::Domain, name: *const StringHandle, difference: i64) {
+    // SAFETY: the client's handles.
+    let domain = unsafe { domain_of(domain) };
+    // SAFETY: the client's handles.
+    let name = unsafe { known_of(name) };
+    if let Some(made) = name.and_then(|name| count_in(domain, &name.text, abi::METADATA_U64)) {
+        made.count.add(difference);
+    }
+}
+
+extern "C" fn counter_inc_v3(domain: *const abi::Domain, name: *const StringHandle) {
+    add_v3(domain, name, 1);
+}
+
+extern "C" fn counter_inc_delta_v3(
+    domain: *const abi::Domain,
+    name: *const StringHandle,
+    difference: u64,
+) {
+    add_v3(domain, name, difference.cast_signed());
+}
+
+extern "C" fn counter_dec_v3(domain: *const abi::Domain, name: *const StringHandle) {
+    add_v3(domain, name, -1);
+}
+
+extern "C" fn counter_dec_delta_v3(
+    domain: *const abi::Domain,
+    name: *const StringHandle,
+    difference: u64,
+) {
+    add_v3(domain, name, difference.cast_signed().wrapping_neg());
+}
