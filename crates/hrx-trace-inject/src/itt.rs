@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use hrx_trace::Value;
 
-use crate::abi::itt::{self as abi, Counter, Global, Id, StringHandle};
+use crate::abi::itt::{self as abi, ApiInfo, Counter, Global, Id, StringHandle};
 use crate::capture;
+use crate::chain::{self, Functions, Next, next};
 use crate::event::{self, Message, Said};
 use crate::guest::as_guest;
 use crate::ranges;
@@ -40,75 +41,189 @@ pub unsafe extern "C" fn __itt_api_init(global: *mut Global, groups: c_uint) {
     if global.magic != abi::MAGIC || !capture::prepare() {
         return;
     }
-    let mut row = global.api_list_ptr;
     // SAFETY: the list goes on up to a row without a name.
-    while let Some(api) = unsafe { row.as_ref() }
-        && !api.name.is_null()
-    {
+    let rows = || unsafe { Rows::of(global.api_list_ptr) };
+    let mut before = Vec::new();
+    if let Some(initialise) = NEXT.initialiser(__itt_api_init as *const c_void) {
+        // SAFETY: each row points to the client's function pointer.
+        before = rows().map(|row| unsafe { row.func_ptr.read() }).collect();
+        // SAFETY: the symbol is that of a function of this type.
+        let initialise: unsafe extern "C" fn(*const Global, c_uint) =
+            unsafe { std::mem::transmute(initialise) };
+        // SAFETY: as if the client had called it.
+        unsafe { initialise(global, groups) };
+    }
+    for (number, row) in rows().enumerate() {
         // SAFETY: a name ends with a zero.
-        let name = unsafe { CStr::from_ptr(api.name) };
-        let served = if api.group & groups == 0 {
+        let name = unsafe { CStr::from_ptr(row.name) };
+        let served = if row.group & groups == 0 {
             None
         } else {
             function(name.to_bytes())
         };
-        if !api.func_ptr.is_null() {
-            // SAFETY: it is the client's function pointer; other threads wait for the lock.
-            unsafe { api.func_ptr.write(served.unwrap_or(api.null_func)) };
-        }
-        // SAFETY: this row is not the last.
-        row = unsafe { row.add(1) };
+        // SAFETY: the row points to the client's function pointer.
+        let now = unsafe { row.func_ptr.read() };
+        // What is as it was, or null, is not of the next listener.
+        let is_next = before
+            .get(number)
+            .is_some_and(|before| ![*before, row.null_func, row.init_func].contains(&now));
+        let function = match served {
+            Some((place, function)) => {
+                if is_next {
+                    CHAIN.set(place as usize, now);
+                }
+                function
+            }
+            None if is_next => continue,
+            None => row.null_func,
+        };
+        // SAFETY: it is the client's function pointer; other threads wait for the lock.
+        unsafe { row.func_ptr.write(function) };
     }
 }
 
-/// The function that serves `name`.
-fn function(name: &[u8]) -> Option<*const c_void> {
+/// The rows of a list that have a name and a function pointer.
+struct Rows(*const ApiInfo);
+
+impl Rows {
+    /// # Safety
+    /// `first` is null, or the first row of a list that ends with a row without a name, and stays.
+    unsafe fn of(first: *const ApiInfo) -> Self {
+        Self(first)
+    }
+}
+
+impl Iterator for Rows {
+    type Item = &'static ApiInfo;
+
+    fn next(&mut self) -> Option<&'static ApiInfo> {
+        loop {
+            // SAFETY: the promise of `of`: the last row has no name, and this is not beyond it.
+            let row = unsafe { self.0.as_ref() }.filter(|row| !row.name.is_null())?;
+            self.0 = self.0.wrapping_add(1);
+            if !row.func_ptr.is_null() {
+                return Some(row);
+            }
+        }
+    }
+}
+
+/// Where the next listener's function of that name is in [`CHAIN`].
+#[derive(Clone, Copy)]
+enum Place {
+    ApiVersion,
+    DomainCreate,
+    StringHandleCreate,
+    ThreadSetName,
+    ThrNameSet,
+    TaskBegin,
+    TaskBeginFn,
+    TaskEnd,
+    TaskBeginEx,
+    TaskBeginFnEx,
+    TaskEndEx,
+    TaskBeginOverlapped,
+    TaskEndOverlapped,
+    TaskBeginOverlappedEx,
+    TaskEndOverlappedEx,
+    TaskGroup,
+    RegionBegin,
+    RegionEnd,
+    FrameBegin,
+    FrameEnd,
+    FrameSubmit,
+    GetTimestamp,
+    EventCreate,
+    EventStart,
+    EventEnd,
+    MarkCreate,
+    Mark,
+    Marker,
+    MarkerEx,
+    MetadataAdd,
+    MetadataStrAdd,
+    CounterCreate,
+    CounterCreateTyped,
+    CounterCreateV3,
+    CounterInc,
+    CounterIncDelta,
+    CounterDec,
+    CounterDecDelta,
+    CounterSetValue,
+    CounterSetValueEx,
+    CounterIncV3,
+    CounterIncDeltaV3,
+    CounterDecV3,
+    CounterDecDeltaV3,
+    Count,
+}
+
+static NEXT: Next = Next::new("HRX_TRACE_NEXT_ITT", c"__itt_api_init");
+static CHAIN: Functions<{ Place::Count as usize }> = Functions::none();
+/// Kinds of the next listener's handles.
+const EVENT: u64 = 3;
+const COUNTER: u64 = 4;
+
+/// The function that serves `name`, and its place.
+fn function(name: &[u8]) -> Option<(Place, *const c_void)> {
     let name = name.strip_prefix(b"__itt_")?;
     Some(match name {
-        b"api_version" => api_version as _,
-        b"domain_create" | b"domain_createA" => domain_create as _,
-        b"string_handle_create" | b"string_handle_createA" => string_handle_create as _,
-        b"thread_set_name" | b"thread_set_nameA" => thread_set_name as _,
-        b"thr_name_set" | b"thr_name_setA" => thr_name_set as _,
-        b"task_begin" => task_begin as _,
-        b"task_begin_fn" => task_begin_fn as _,
-        b"task_end" => task_end as _,
-        b"task_begin_ex" => task_begin_ex as _,
-        b"task_begin_fn_ex" => task_begin_fn_ex as _,
-        b"task_end_ex" => task_end_ex as _,
-        b"task_begin_overlapped" => task_begin_overlapped as _,
-        b"task_end_overlapped" => task_end_overlapped as _,
-        b"task_begin_overlapped_ex" => task_begin_overlapped_ex as _,
-        b"task_end_overlapped_ex" => task_end_overlapped_ex as _,
-        b"task_group" => task_group as _,
-        b"region_begin" => region_begin as _,
-        b"region_end" => region_end as _,
-        b"frame_begin_v3" => frame_begin as _,
-        b"frame_end_v3" => frame_end as _,
-        b"frame_submit_v3" => frame_submit as _,
-        b"get_timestamp" => get_timestamp as _,
-        b"event_create" | b"event_createA" => event_create as _,
-        b"event_start" => event_start as _,
-        b"event_end" => event_end as _,
-        b"mark_create" | b"mark_createA" => mark_create as _,
-        b"mark" | b"markA" | b"mark_global" | b"mark_globalA" => mark as _,
-        b"marker" => marker as _,
-        b"marker_ex" => marker_ex as _,
-        b"metadata_add" => metadata_add as _,
-        b"metadata_str_add" | b"metadata_str_addA" => metadata_str_add as _,
-        b"counter_create" | b"counter_createA" => counter_create as _,
-        b"counter_create_typed" | b"counter_create_typedA" => counter_create_typed as _,
-        b"counter_create_v3" | b"counter_createA_v3" => counter_create_v3 as _,
-        b"counter_inc" => counter_inc as _,
-        b"counter_inc_delta" => counter_inc_delta as _,
-        b"counter_dec" => counter_dec as _,
-        b"counter_dec_delta" => counter_dec_delta as _,
-        b"counter_set_value" | b"counter_set_value_v3" => counter_set_value as _,
-        b"counter_set_value_ex" => counter_set_value_ex as _,
-        b"counter_inc_v3" => counter_inc_v3 as _,
-        b"counter_inc_delta_v3" => counter_inc_delta_v3 as _,
-        b"counter_dec_v3" => counter_dec_v3 as _,
-        b"counter_dec_delta_v3" => counter_dec_delta_v3 as _,
+        b"api_version" => (Place::ApiVersion, api_version as _),
+        b"domain_create" | b"domain_createA" => (Place::DomainCreate, domain_create as _),
+        b"string_handle_create" | b"string_handle_createA" => {
+            (Place::StringHandleCreate, string_handle_create as _)
+        }
+        b"thread_set_name" | b"thread_set_nameA" => (Place::ThreadSetName, thread_set_name as _),
+        b"thr_name_set" | b"thr_name_setA" => (Place::ThrNameSet, thr_name_set as _),
+        b"task_begin" => (Place::TaskBegin, task_begin as _),
+        b"task_begin_fn" => (Place::TaskBeginFn, task_begin_fn as _),
+        b"task_end" => (Place::TaskEnd, task_end as _),
+        b"task_begin_ex" => (Place::TaskBeginEx, task_begin_ex as _),
+        b"task_begin_fn_ex" => (Place::TaskBeginFnEx, task_begin_fn_ex as _),
+        b"task_end_ex" => (Place::TaskEndEx, task_end_ex as _),
+        b"task_begin_overlapped" => (Place::TaskBeginOverlapped, task_begin_overlapped as _),
+        b"task_end_overlapped" => (Place::TaskEndOverlapped, task_end_overlapped as _),
+        b"task_begin_overlapped_ex" => {
+            (Place::TaskBeginOverlappedEx, task_begin_overlapped_ex as _)
+        }
+        b"task_end_overlapped_ex" => (Place::TaskEndOverlappedEx, task_end_overlapped_ex as _),
+        b"task_group" => (Place::TaskGroup, task_group as _),
+        b"region_begin" => (Place::RegionBegin, region_begin as _),
+        b"region_end" => (Place::RegionEnd, region_end as _),
+        b"frame_begin_v3" => (Place::FrameBegin, frame_begin as _),
+        b"frame_end_v3" => (Place::FrameEnd, frame_end as _),
+        b"frame_submit_v3" => (Place::FrameSubmit, frame_submit as _),
+        b"get_timestamp" => (Place::GetTimestamp, get_timestamp as _),
+        b"event_create" | b"event_createA" => (Place::EventCreate, event_create as _),
+        b"event_start" => (Place::EventStart, event_start as _),
+        b"event_end" => (Place::EventEnd, event_end as _),
+        b"mark_create" | b"mark_createA" => (Place::MarkCreate, mark_create as _),
+        b"mark" | b"markA" | b"mark_global" | b"mark_globalA" => (Place::Mark, mark as _),
+        b"marker" => (Place::Marker, marker as _),
+        b"marker_ex" => (Place::MarkerEx, marker_ex as _),
+        b"metadata_add" => (Place::MetadataAdd, metadata_add as _),
+        b"metadata_str_add" | b"metadata_str_addA" => {
+            (Place::MetadataStrAdd, metadata_str_add as _)
+        }
+        b"counter_create" | b"counter_createA" => (Place::CounterCreate, counter_create as _),
+        b"counter_create_typed" | b"counter_create_typedA" => {
+            (Place::CounterCreateTyped, counter_create_typed as _)
+        }
+        b"counter_create_v3" | b"counter_createA_v3" => {
+            (Place::CounterCreateV3, counter_create_v3 as _)
+        }
+        b"counter_inc" => (Place::CounterInc, counter_inc as _),
+        b"counter_inc_delta" => (Place::CounterIncDelta, counter_inc_delta as _),
+        b"counter_dec" => (Place::CounterDec, counter_dec as _),
+        b"counter_dec_delta" => (Place::CounterDecDelta, counter_dec_delta as _),
+        b"counter_set_value" | b"counter_set_value_v3" => {
+            (Place::CounterSetValue, counter_set_value as _)
+        }
+        b"counter_set_value_ex" => (Place::CounterSetValueEx, counter_set_value_ex as _),
+        b"counter_inc_v3" => (Place::CounterIncV3, counter_inc_v3 as _),
+        b"counter_inc_delta_v3" => (Place::CounterIncDeltaV3, counter_inc_delta_v3 as _),
+        b"counter_dec_v3" => (Place::CounterDecV3, counter_dec_v3 as _),
+        b"counter_dec_delta_v3" => (Place::CounterDecDeltaV3, counter_dec_delta_v3 as _),
         _ => return None,
     })
 }
@@ -188,6 +303,12 @@ unsafe fn ours<T>(extra1: *const c_int, extra2: *const *mut c_void) -> Option<&'
 /// # Safety
 /// Both are fields of one handle.
 unsafe fn put<T>(extra1: *mut c_int, extra2: *mut *mut c_void, known: &'static T) {
+    // The next listener's handles are its own.
+    if CHAIN.get(Place::ApiVersion as usize).is_some()
+        || CHAIN.get(Place::TaskBegin as usize).is_some()
+    {
+        return;
+    }
     // SAFETY: the field is an aligned word.
     let place = unsafe { AtomicPtr::from_ptr(extra2) };
     let known = ptr::from_ref(known).cast_mut().cast();
@@ -285,7 +406,7 @@ unsafe fn learn_string(handle: *const StringHandle) -> Option<&'static Known> {
         return None;
     }
     // The same text has one `Known`, so that handles which another listener has filled cost no memory each time.
-    let own = string_handle_create(text);
+    let own = own_string(text);
     if own.is_null() {
         return None;
     }
@@ -298,10 +419,25 @@ unsafe fn learn_string(handle: *const StringHandle) -> Option<&'static Known> {
 }
 
 extern "C" fn api_version() -> *const c_char {
+    if let Some(next) = next!(CHAIN, Place::ApiVersion, fn() -> *const c_char,) {
+        return next;
+    }
     c"hrx-trace-inject".as_ptr()
 }
 
 extern "C" fn domain_create(name: *const c_char) -> *mut abi::Domain {
+    if let Some(next) = next!(
+        CHAIN,
+        Place::DomainCreate,
+        fn(*const c_char) -> *mut abi::Domain,
+        name
+    ) {
+        return next;
+    }
+    own_domain(name)
+}
+
+fn own_domain(name: *const c_char) -> *mut abi::Domain {
     if name.is_null() {
         return ptr::null_mut();
     }
@@ -318,6 +454,18 @@ extern "C" fn domain_create(name: *const c_char) -> *mut abi::Domain {
 }
 
 extern "C" fn string_handle_create(text: *const c_char) -> *mut StringHandle {
+    if let Some(next) = next!(
+        CHAIN,
+        Place::StringHandleCreate,
+        fn(*const c_char) -> *mut StringHandle,
+        text
+    ) {
+        return next;
+    }
+    own_string(text)
+}
+
+fn own_string(text: *const c_char) -> *mut StringHandle {
     made(&STRINGS, text, |str_a, bytes| {
         let known = Box::leak(Box::new(Known {
             text: bytes.into(),
@@ -334,6 +482,7 @@ extern "C" fn string_handle_create(text: *const c_char) -> *mut StringHandle {
 }
 
 extern "C" fn thread_set_name(name: *const c_char) {
+    next!(CHAIN, Place::ThreadSetName, fn(*const c_char), name);
     if !name.is_null() {
         // SAFETY: the client's texts end with a zero.
         let name = Text::new(unsafe { plain(name) });
@@ -341,7 +490,14 @@ extern "C" fn thread_set_name(name: *const c_char) {
     }
 }
 
-extern "C" fn thr_name_set(name: *const c_char, _: c_int) -> c_int {
+extern "C" fn thr_name_set(name: *const c_char, number: c_int) -> c_int {
+    next!(
+        CHAIN,
+        Place::ThrNameSet,
+        fn(*const c_char, c_int) -> c_int,
+        name,
+        number
+    );
     thread_set_name(name);
     0
 }
@@ -368,44 +524,93 @@ fn begin_function(domain: *const abi::Domain, function: *const c_void) {
     });
 }
 
-extern "C" fn task_begin(domain: *const abi::Domain, _: Id, _: Id, name: *const StringHandle) {
+extern "C" fn task_begin(domain: *const abi::Domain, id: Id, id_2: Id, name: *const StringHandle) {
+    next!(
+        CHAIN,
+        Place::TaskBegin,
+        fn(*const abi::Domain, Id, Id, *const StringHandle),
+        domain,
+        id,
+        id_2,
+        name
+    );
     begin_task(domain, name);
 }
 
 extern "C" fn task_begin_ex(
     domain: *const abi::Domain,
-    _: *mut c_void,
-    _: u64,
-    _: Id,
-    _: Id,
+    clock: *mut c_void,
+    timestamp: u64,
+    id: Id,
+    id_2: Id,
     name: *const StringHandle,
 ) {
+    next!(
+        CHAIN,
+        Place::TaskBeginEx,
+        fn(*const abi::Domain, *mut c_void, u64, Id, Id, *const StringHandle),
+        domain,
+        clock,
+        timestamp,
+        id,
+        id_2,
+        name
+    );
     begin_task(domain, name);
 }
 
-extern "C" fn task_begin_fn(domain: *const abi::Domain, _: Id, _: Id, function: *const c_void) {
+extern "C" fn task_begin_fn(domain: *const abi::Domain, id: Id, id_2: Id, function: *const c_void) {
+    next!(
+        CHAIN,
+        Place::TaskBeginFn,
+        fn(*const abi::Domain, Id, Id, *const c_void),
+        domain,
+        id,
+        id_2,
+        function
+    );
     begin_function(domain, function);
 }
 
 extern "C" fn task_begin_fn_ex(
     domain: *const abi::Domain,
-    _: *mut c_void,
-    _: u64,
-    _: Id,
-    _: Id,
+    clock: *mut c_void,
+    timestamp: u64,
+    id: Id,
+    id_2: Id,
     function: *const c_void,
 ) {
+    next!(
+        CHAIN,
+        Place::TaskBeginFnEx,
+        fn(*const abi::Domain, *mut c_void, u64, Id, Id, *const c_void),
+        domain,
+        clock,
+        timestamp,
+        id,
+        id_2,
+        function
+    );
     begin_function(domain, function);
 }
 
 extern "C" fn task_end(domain: *const abi::Domain) {
+    next!(CHAIN, Place::TaskEnd, fn(*const abi::Domain), domain);
     // SAFETY: the client's handles.
     if let Some((Some(region), _)) = stacks::pop(unsafe { domain_of(domain) }.address()) {
         region.finish();
     }
 }
 
-extern "C" fn task_end_ex(domain: *const abi::Domain, _: *mut c_void, _: u64) {
+extern "C" fn task_end_ex(domain: *const abi::Domain, clock: *mut c_void, timestamp: u64) {
+    next!(
+        CHAIN,
+        Place::TaskEndEx,
+        fn(*const abi::Domain, *mut c_void, u64),
+        domain,
+        clock,
+        timestamp
+    );
     task_end(domain);
 }
 
@@ -439,40 +644,111 @@ fn end_range(space: u64, domain: *const abi::Domain, id: Id) {
 extern "C" fn task_begin_overlapped(
     domain: *const abi::Domain,
     id: Id,
-    _: Id,
+    id_2: Id,
     name: *const StringHandle,
 ) {
+    next!(
+        CHAIN,
+        Place::TaskBeginOverlapped,
+        fn(*const abi::Domain, Id, Id, *const StringHandle),
+        domain,
+        id,
+        id_2,
+        name
+    );
     begin_range(TASKS, domain, id, name);
 }
 
 extern "C" fn task_end_overlapped(domain: *const abi::Domain, id: Id) {
+    next!(
+        CHAIN,
+        Place::TaskEndOverlapped,
+        fn(*const abi::Domain, Id),
+        domain,
+        id
+    );
     end_range(TASKS, domain, id);
 }
 
 extern "C" fn task_begin_overlapped_ex(
     domain: *const abi::Domain,
-    _: *mut c_void,
-    _: u64,
+    clock: *mut c_void,
+    timestamp: u64,
     id: Id,
-    _: Id,
+    id_2: Id,
     name: *const StringHandle,
 ) {
+    next!(
+        CHAIN,
+        Place::TaskBeginOverlappedEx,
+        fn(*const abi::Domain, *mut c_void, u64, Id, Id, *const StringHandle),
+        domain,
+        clock,
+        timestamp,
+        id,
+        id_2,
+        name
+    );
     begin_range(TASKS, domain, id, name);
 }
 
-extern "C" fn task_end_overlapped_ex(domain: *const abi::Domain, _: *mut c_void, _: u64, id: Id) {
+extern "C" fn task_end_overlapped_ex(
+    domain: *const abi::Domain,
+    clock: *mut c_void,
+    timestamp: u64,
+    id: Id,
+) {
+    next!(
+        CHAIN,
+        Place::TaskEndOverlappedEx,
+        fn(*const abi::Domain, *mut c_void, u64, Id),
+        domain,
+        clock,
+        timestamp,
+        id
+    );
     end_range(TASKS, domain, id);
 }
 
-extern "C" fn task_group(domain: *const abi::Domain, _: Id, _: Id, name: *const StringHandle) {
+extern "C" fn task_group(domain: *const abi::Domain, id: Id, id_2: Id, name: *const StringHandle) {
+    next!(
+        CHAIN,
+        Place::TaskGroup,
+        fn(*const abi::Domain, Id, Id, *const StringHandle),
+        domain,
+        id,
+        id_2,
+        name
+    );
     mark_of(domain, name);
 }
 
-extern "C" fn region_begin(domain: *const abi::Domain, id: Id, _: Id, name: *const StringHandle) {
+extern "C" fn region_begin(
+    domain: *const abi::Domain,
+    id: Id,
+    id_2: Id,
+    name: *const StringHandle,
+) {
+    next!(
+        CHAIN,
+        Place::RegionBegin,
+        fn(*const abi::Domain, Id, Id, *const StringHandle),
+        domain,
+        id,
+        id_2,
+        name
+    );
     begin_range(REGIONS, domain, id, name);
 }
 
 extern "C" fn region_end(domain: *const abi::Domain, id: Id) {
+    next!(
+        CHAIN,
+        Place::RegionEnd,
+        fn(*const abi::Domain, Id),
+        domain,
+        id
+    );
     end_range(REGIONS, domain, id);
 }
 
@@ -489,17 +765,45 @@ fn frame_id(id: *const Id) -> Id {
 const FRAME: Said<'static> = Said::only(Message::Text(b"frame"));
 
 extern "C" fn frame_begin(domain: *const abi::Domain, id: *const Id) {
+    next!(
+        CHAIN,
+        Place::FrameBegin,
+        fn(*const abi::Domain, *const Id),
+        domain,
+        id
+    );
     // SAFETY: the client's handles.
     let domain = unsafe { domain_of(domain) };
     event::keep_range(key(FRAMES, domain, frame_id(id)), domain, FRAME);
 }
 
 extern "C" fn frame_end(domain: *const abi::Domain, id: *const Id) {
+    next!(
+        CHAIN,
+        Place::FrameEnd,
+        fn(*const abi::Domain, *const Id),
+        domain,
+        id
+    );
     end_range(FRAMES, domain, frame_id(id));
 }
 
 /// A frame that the client measured, by [`get_timestamp`].
-extern "C" fn frame_submit(domain: *const abi::Domain, _: *const Id, begin: u64, end: u64) {
+extern "C" fn frame_submit(domain: *const abi::Domain, id: *const Id, begin: u64, end: u64) {
+    if next!(
+        CHAIN,
+        Place::FrameSubmit,
+        fn(*const abi::Domain, *const Id, u64, u64),
+        domain,
+        id,
+        begin,
+        end
+    )
+    .is_some()
+    {
+        // By a clock that is not known here.
+        return;
+    }
     // SAFETY: the client's handles.
     let domain = unsafe { domain_of(domain) };
     let (now, now_ns) = (Instant::now(), get_timestamp());
@@ -520,6 +824,9 @@ extern "C" fn frame_submit(domain: *const abi::Domain, _: *const Id, begin: u64,
 
 /// Nanoseconds of CLOCK_MONOTONIC.
 extern "C" fn get_timestamp() -> u64 {
+    if let Some(next) = next!(CHAIN, Place::GetTimestamp, fn() -> u64,) {
+        return next;
+    }
     let mut now = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
@@ -536,7 +843,20 @@ const EVENTS_MAX: usize = 4_096;
 static EVENTS: [AtomicPtr<Registered>; EVENTS_MAX] =
     [const { AtomicPtr::new(ptr::null_mut()) }; EVENTS_MAX];
 
-extern "C" fn event_create(name: *const c_char, _: c_int) -> c_int {
+extern "C" fn event_create(name: *const c_char, number: c_int) -> c_int {
+    event_beside(
+        name,
+        next!(
+            CHAIN,
+            Place::EventCreate,
+            fn(*const c_char, c_int) -> c_int,
+            name,
+            number
+        ),
+    )
+}
+
+fn own_event(name: *const c_char) -> c_int {
     if name.is_null() {
         return 0;
     }
@@ -558,12 +878,26 @@ extern "C" fn event_create(name: *const c_char, _: c_int) -> c_int {
 }
 
 fn event_of(number: c_int) -> Option<&'static Registered> {
+    if CHAIN.get(Place::EventCreate as usize).is_some()
+        || CHAIN.get(Place::MarkCreate as usize).is_some()
+    {
+        // SAFETY: strings stand beside the handles of this kind.
+        let named = unsafe { chain::beside(EVENT, u64::from(number.cast_unsigned())) };
+        if named.is_some() {
+            return named;
+        }
+    }
+    own_event_of(number)
+}
+
+fn own_event_of(number: c_int) -> Option<&'static Registered> {
     let index = usize::try_from(number).ok()?.checked_sub(1)?;
     // SAFETY: what was registered is never freed.
     unsafe { EVENTS.get(index)?.load(Ordering::Acquire).as_ref() }
 }
 
 extern "C" fn event_start(number: c_int) -> c_int {
+    next!(CHAIN, Place::EventStart, fn(c_int) -> c_int, number);
     if let Some(named) = event_of(number) {
         let said = Said::only(Message::Registered(&named.kept));
         stacks::push(ptr::from_ref(named).addr(), || {
@@ -574,6 +908,7 @@ extern "C" fn event_start(number: c_int) -> c_int {
 }
 
 extern "C" fn event_end(number: c_int) -> c_int {
+    next!(CHAIN, Place::EventEnd, fn(c_int) -> c_int, number);
     if let Some(named) = event_of(number)
         && let Some((Some(region), _)) = stacks::pop(ptr::from_ref(named).addr())
     {
@@ -583,10 +918,31 @@ extern "C" fn event_end(number: c_int) -> c_int {
 }
 
 extern "C" fn mark_create(name: *const c_char) -> c_int {
-    event_create(name, 0)
+    event_beside(
+        name,
+        next!(CHAIN, Place::MarkCreate, fn(*const c_char) -> c_int, name),
+    )
 }
 
-extern "C" fn mark(number: c_int, _: *const c_char) -> c_int {
+fn event_beside(name: *const c_char, next: Option<c_int>) -> c_int {
+    let own = own_event(name);
+    if let Some(next) = next {
+        if let Some(registered) = own_event_of(own) {
+            chain::put_beside(EVENT, u64::from(next.cast_unsigned()), registered);
+        }
+        return next;
+    }
+    own
+}
+
+extern "C" fn mark(number: c_int, text: *const c_char) -> c_int {
+    next!(
+        CHAIN,
+        Place::Mark,
+        fn(c_int, *const c_char) -> c_int,
+        number,
+        text
+    );
     if let Some(named) = event_of(number) {
         event::mark(
             &registry::DEFAULT,
@@ -603,18 +959,38 @@ fn mark_of(domain: *const abi::Domain, name: *const StringHandle) {
     event::mark(domain, Said::only(unsafe { message_of(domain, name) }));
 }
 
-extern "C" fn marker(domain: *const abi::Domain, _: Id, name: *const StringHandle, _: c_int) {
+extern "C" fn marker(domain: *const abi::Domain, id: Id, name: *const StringHandle, number: c_int) {
+    next!(
+        CHAIN,
+        Place::Marker,
+        fn(*const abi::Domain, Id, *const StringHandle, c_int),
+        domain,
+        id,
+        name,
+        number
+    );
     mark_of(domain, name);
 }
 
 extern "C" fn marker_ex(
     domain: *const abi::Domain,
-    _: *mut c_void,
-    _: u64,
-    _: Id,
+    clock: *mut c_void,
+    timestamp: u64,
+    id: Id,
     name: *const StringHandle,
-    _: c_int,
+    number: c_int,
 ) {
+    next!(
+        CHAIN,
+        Place::MarkerEx,
+        fn(*const abi::Domain, *mut c_void, u64, Id, *const StringHandle, c_int),
+        domain,
+        clock,
+        timestamp,
+        id,
+        name,
+        number
+    );
     mark_of(domain, name);
 }
 
@@ -700,6 +1076,17 @@ extern "C" fn metadata_add(
     count: usize,
     data: *const c_void,
 ) {
+    next!(
+        CHAIN,
+        Place::MetadataAdd,
+        fn(*const abi::Domain, Id, *const StringHandle, c_int, usize, *const c_void),
+        domain,
+        id,
+        key,
+        metadata_type,
+        count,
+        data
+    );
     let mut data = data;
     for _ in 0..count.min(16) {
         if data.is_null() {
@@ -721,6 +1108,16 @@ extern "C" fn metadata_str_add(
     data: *const c_char,
     length: usize,
 ) {
+    next!(
+        CHAIN,
+        Place::MetadataStrAdd,
+        fn(*const abi::Domain, Id, *const StringHandle, *const c_char, usize),
+        domain,
+        id,
+        key,
+        data,
+        length
+    );
     if data.is_null() {
         return;
     }
@@ -801,10 +1198,6 @@ fn count_in(
     })
 }
 
-fn handle_of(made: Option<&'static MadeCounter>) -> *mut Counter {
-    made.map_or(ptr::null_mut(), |made| (&raw const made.info).cast_mut())
-}
-
 /// # Safety
 /// `text` is null or ends with a zero.
 unsafe fn bytes<'a>(text: *const c_char) -> &'a [u8] {
@@ -816,7 +1209,36 @@ unsafe fn bytes<'a>(text: *const c_char) -> &'a [u8] {
 }
 
 extern "C" fn counter_create(name: *const c_char, domain: *const c_char) -> *mut Counter {
-    counter_create_typed(name, domain, abi::METADATA_U64)
+    let next = next!(
+        CHAIN,
+        Place::CounterCreate,
+        fn(*const c_char, *const c_char) -> *mut Counter,
+        name,
+        domain
+    );
+    counter_beside(next, own_counter(name, domain, abi::METADATA_U64))
+}
+
+/// The counter that the program gets: the next listener's, if there is one, with ours beside it.
+fn counter_beside(next: Option<*mut Counter>, own: Option<&'static MadeCounter>) -> *mut Counter {
+    if let Some(next) = next {
+        if let Some(own) = own {
+            chain::put_beside(COUNTER, next.addr() as u64, own.count);
+        }
+        return next;
+    }
+    own.map_or(ptr::null_mut(), |made| (&raw const made.info).cast_mut())
+}
+
+fn own_counter(
+    name: *const c_char,
+    domain: *const c_char,
+    metadata_type: c_int,
+) -> Option<&'static MadeCounter> {
+    // SAFETY: the client's texts.
+    let domain = registry::shared_domain(unsafe { bytes(domain) });
+    // SAFETY: the client's texts.
+    count_in(domain, unsafe { bytes(name) }, metadata_type)
 }
 
 extern "C" fn counter_create_typed(
@@ -824,10 +1246,15 @@ extern "C" fn counter_create_typed(
     domain: *const c_char,
     metadata_type: c_int,
 ) -> *mut Counter {
-    // SAFETY: the client's texts.
-    let domain = registry::shared_domain(unsafe { bytes(domain) });
-    // SAFETY: the client's texts.
-    handle_of(count_in(domain, unsafe { bytes(name) }, metadata_type))
+    let next = next!(
+        CHAIN,
+        Place::CounterCreateTyped,
+        fn(*const c_char, *const c_char, c_int) -> *mut Counter,
+        name,
+        domain,
+        metadata_type
+    );
+    counter_beside(next, own_counter(name, domain, metadata_type))
 }
 
 extern "C" fn counter_create_v3(
@@ -835,16 +1262,38 @@ extern "C" fn counter_create_v3(
     name: *const c_char,
     metadata_type: c_int,
 ) -> *mut Counter {
+    let next = next!(
+        CHAIN,
+        Place::CounterCreateV3,
+        fn(*const abi::Domain, *const c_char, c_int) -> *mut Counter,
+        domain,
+        name,
+        metadata_type
+    );
     // SAFETY: the client's handles.
     let domain = unsafe { domain_of(domain) };
     // SAFETY: the client's texts.
-    handle_of(count_in(domain, unsafe { bytes(name) }, metadata_type))
+    counter_beside(
+        next,
+        count_in(domain, unsafe { bytes(name) }, metadata_type),
+    )
 }
 
 /// What is known of a counter, which may be one that the client made itself.
 fn count_of(counter: *const Counter) -> Option<&'static Count> {
     if counter.is_null() {
         return None;
+    }
+    if [
+        Place::CounterCreate,
+        Place::CounterCreateTyped,
+        Place::CounterCreateV3,
+    ]
+    .into_iter()
+    .any(|place| CHAIN.get(place as usize).is_some())
+    {
+        // SAFETY: counts stand beside the handles of this kind.
+        return unsafe { chain::beside(COUNTER, counter.addr() as u64) };
     }
     // SAFETY: a counter of ITT.
     let known = unsafe { ours(&raw const (*counter).extra1, &raw const (*counter).extra2) };
@@ -896,22 +1345,45 @@ fn add(counter: *const Counter, difference: i64) {
 }
 
 extern "C" fn counter_inc(counter: *const Counter) {
+    next!(CHAIN, Place::CounterInc, fn(*const Counter), counter);
     add(counter, 1);
 }
 
 extern "C" fn counter_inc_delta(counter: *const Counter, difference: u64) {
+    next!(
+        CHAIN,
+        Place::CounterIncDelta,
+        fn(*const Counter, u64),
+        counter,
+        difference
+    );
     add(counter, difference.cast_signed());
 }
 
 extern "C" fn counter_dec(counter: *const Counter) {
+    next!(CHAIN, Place::CounterDec, fn(*const Counter), counter);
     add(counter, -1);
 }
 
 extern "C" fn counter_dec_delta(counter: *const Counter, difference: u64) {
+    next!(
+        CHAIN,
+        Place::CounterDecDelta,
+        fn(*const Counter, u64),
+        counter,
+        difference
+    );
     add(counter, difference.cast_signed().wrapping_neg());
 }
 
 extern "C" fn counter_set_value(counter: *const Counter, data: *const c_void) {
+    next!(
+        CHAIN,
+        Place::CounterSetValue,
+        fn(*const Counter, *const c_void),
+        counter,
+        data
+    );
     if let Some(count) = count_of(counter)
         && !data.is_null()
         // SAFETY: the client points to a number of the counter's type.
@@ -925,10 +1397,19 @@ extern "C" fn counter_set_value(counter: *const Counter, data: *const c_void) {
 
 extern "C" fn counter_set_value_ex(
     counter: *const Counter,
-    _: *mut c_void,
-    _: u64,
+    clock: *mut c_void,
+    timestamp: u64,
     data: *const c_void,
 ) {
+    next!(
+        CHAIN,
+        Place::CounterSetValueEx,
+        fn(*const Counter, *mut c_void, u64, *const c_void),
+        counter,
+        clock,
+        timestamp,
+        data
+    );
     counter_set_value(counter, data);
 }
 
@@ -969,6 +1450,13 @@ fn add_v3(domain: *const abi::Domain, name: *const StringHandle, difference: i64
 }
 
 extern "C" fn counter_inc_v3(domain: *const abi::Domain, name: *const StringHandle) {
+    next!(
+        CHAIN,
+        Place::CounterIncV3,
+        fn(*const abi::Domain, *const StringHandle),
+        domain,
+        name
+    );
     add_v3(domain, name, 1);
 }
 
@@ -977,10 +1465,25 @@ extern "C" fn counter_inc_delta_v3(
     name: *const StringHandle,
     difference: u64,
 ) {
+    next!(
+        CHAIN,
+        Place::CounterIncDeltaV3,
+        fn(*const abi::Domain, *const StringHandle, u64),
+        domain,
+        name,
+        difference
+    );
     add_v3(domain, name, difference.cast_signed());
 }
 
 extern "C" fn counter_dec_v3(domain: *const abi::Domain, name: *const StringHandle) {
+    next!(
+        CHAIN,
+        Place::CounterDecV3,
+        fn(*const abi::Domain, *const StringHandle),
+        domain,
+        name
+    );
     add_v3(domain, name, -1);
 }
 
@@ -989,5 +1492,13 @@ extern "C" fn counter_dec_delta_v3(
     name: *const StringHandle,
     difference: u64,
 ) {
+    next!(
+        CHAIN,
+        Place::CounterDecDeltaV3,
+        fn(*const abi::Domain, *const StringHandle, u64),
+        domain,
+        name,
+        difference
+    );
     add_v3(domain, name, difference.cast_signed().wrapping_neg());
 }

@@ -13,6 +13,7 @@ mod itt;
 mod nvtx;
 mod roctx;
 
+mod chain;
 mod event;
 mod ranges;
 mod stacks;

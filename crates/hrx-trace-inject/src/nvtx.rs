@@ -13,6 +13,7 @@ use crate::abi::nvtx::{
     self as abi, Callbacks, EventAttributes, Function, GetExportTable, ResourceAttributes, Wide,
 };
 use crate::capture;
+use crate::chain::{self, Functions, Next, next};
 use crate::event::{self, Message, Said};
 use crate::ranges;
 use crate::registry::{self, DEFAULT, Domain, Registered};
@@ -43,27 +44,79 @@ pub unsafe extern "C" fn InitializeInjectionNvtx2(
     let Some(get_table) = callbacks.get_module_function_table else {
         return 0;
     };
-    for (module, functions) in [(abi::MODULE_CORE, &core()), (abi::MODULE_CORE2, &core2())] {
+    let modules = [(abi::MODULE_CORE, core()), (abi::MODULE_CORE2, core2())];
+    let tables = modules.map(|(module, _)| {
         let (mut table, mut size) = (ptr::null_mut(), 0);
         // SAFETY: the places for the results are ours.
         let found = unsafe { get_table(module, &raw mut table, &raw mut size) };
         if found == 0 || table.is_null() {
-            continue;
+            (ptr::null_mut(), 0)
+        } else {
+            (table, (size as usize).min(PLACES))
         }
-        for index in 1..functions.len().min(size as usize) {
-            // SAFETY: the client says that its table has `size` slots.
-            let slot = unsafe { table.add(index).read() };
+    });
+    // SAFETY: the tables are the client's.
+    let before = tables.map(|table| unsafe { read(table) });
+    if let Some(initialise) = NEXT.initialiser(InitializeInjectionNvtx2 as *const c_void) {
+        // SAFETY: the symbol is that of a function of this type.
+        let initialise: unsafe extern "C" fn(Option<GetExportTable>) -> c_int =
+            unsafe { std::mem::transmute(initialise) };
+        // SAFETY: as if the client had called it.
+        unsafe { initialise(Some(get_export_table)) };
+    }
+    // SAFETY: the tables are the client's.
+    let after = tables.map(|table| unsafe { read(table) });
+    for (number, (_, functions)) in modules.iter().enumerate() {
+        for place in 1..tables[number].1 {
+            // What is as it was is the client's own, which would wait for this call to end.
+            if after[number][place] != before[number][place] {
+                CHAIN.set(number * PLACES + place, after[number][place]);
+            }
+            // SAFETY: the client says that its table has so many slots.
+            let slot = unsafe { tables[number].0.add(place).read() };
             if !slot.is_null() {
                 // SAFETY: a slot of a table points to the client's function pointer; other threads wait until this call has returned.
-                unsafe { slot.write(functions[index]) };
+                unsafe { slot.write(functions[place]) };
             }
         }
     }
     1
 }
 
+/// Slots of a module.
+const PLACES: usize = 16;
+/// Where CORE2's begin in [`CHAIN`].
+const CORE2: usize = PLACES;
+
+static NEXT: Next = Next::new("HRX_TRACE_NEXT_NVTX", c"InitializeInjectionNvtx2");
+/// The next listener's functions: CORE's, then CORE2's.
+static CHAIN: Functions<{ 2 * PLACES }> = Functions::none();
+/// Kinds of its handles.
+const DOMAIN: u64 = 1;
+const STRING: u64 = 2;
+
+/// What the slots of a table hold; null where there is none.
+///
+/// # Safety
+/// The table has that many slots.
+unsafe fn read((table, size): (abi::Table, usize)) -> [Function; PLACES] {
+    std::array::from_fn(|place| {
+        if place == 0 || place >= size {
+            return ptr::null();
+        }
+        // SAFETY: the caller's promise.
+        let slot = unsafe { table.add(place).read() };
+        // SAFETY: a slot is null, or points to a function pointer.
+        if slot.is_null() {
+            ptr::null()
+        } else {
+            unsafe { slot.read() }
+        }
+    })
+}
+
 /// The functions of CORE, by `NvtxCallbackIdCore`.
-fn core() -> [Function; 16] {
+fn core() -> [Function; PLACES] {
     [
         ptr::null(),
         mark_ex as Function,
@@ -85,7 +138,7 @@ fn core() -> [Function; 16] {
 }
 
 /// The functions of CORE2, by `NvtxCallbackIdCore2`.
-fn core2() -> [Function; 16] {
+fn core2() -> [Function; PLACES] {
     [
         ptr::null(),
         domain_mark_ex as Function,
@@ -115,6 +168,10 @@ type StringHandle = *const Registered;
 /// `handle` is null or came from this library.
 #[inline(always)]
 unsafe fn domain_of(handle: DomainHandle) -> &'static Domain {
+    if CHAIN.get(CORE2 + 12).is_some() && !handle.is_null() {
+        // SAFETY: domains stand beside the handles of this kind.
+        return unsafe { chain::beside(DOMAIN, handle.addr() as u64) }.unwrap_or(&DEFAULT);
+    }
     // SAFETY: domains are never freed.
     unsafe { handle.as_ref() }.unwrap_or(&DEFAULT)
 }
@@ -165,6 +222,13 @@ unsafe fn with_message<T>(
             with(Message::Text(text.as_str().as_bytes()))
         }
         abi::MESSAGE_REGISTERED => {
+            if CHAIN.get(CORE2 + 10).is_some() {
+                // SAFETY: strings stand beside the handles of this kind.
+                let string = unsafe { chain::beside::<Registered>(STRING, message.addr() as u64) };
+                return with(
+                    string.map_or(Message::None, |string| Message::Registered(&string.kept)),
+                );
+            }
             // SAFETY: handles came from this library, and strings are never freed.
             let string: &'static Registered = unsafe { &*message.cast() };
             with(Message::Registered(&string.kept))
@@ -257,8 +321,11 @@ static RANGES: AtomicU64 = AtomicU64::new(1);
 /// Tells the numbers of NVTX from other keys.
 const SPACE: u64 = 1;
 
-fn start(domain: &'static Domain, said: Said<'_>) -> u64 {
-    let id = RANGES.fetch_add(1, Ordering::Relaxed);
+/// `next` is the number that the next listener gave it.
+fn start(next: Option<u64>, domain: &'static Domain, said: Said<'_>) -> u64 {
+    let id = next
+        .filter(|id| *id != 0)
+        .unwrap_or_else(|| RANGES.fetch_add(1, Ordering::Relaxed));
     event::keep_range(ranges::key(SPACE, id), domain, said);
     id
 }
@@ -272,64 +339,78 @@ fn end(id: u64) {
 // The callbacks. Each is called with what the headers' function of its name was.
 
 unsafe extern "C" fn mark_ex(attributes: *const EventAttributes) {
+    next!(CHAIN, 1, fn(*const EventAttributes), attributes);
     // SAFETY: the client's promise.
     unsafe { said(attributes, |said| event::mark(&DEFAULT, said)) }
 }
 
 unsafe extern "C" fn mark_a(message: *const c_char) {
+    next!(CHAIN, 2, fn(*const c_char), message);
     // SAFETY: the client's promise.
     unsafe { said_plain(message, |said| event::mark(&DEFAULT, said)) }
 }
 
 unsafe extern "C" fn mark_w(message: *const Wide) {
+    next!(CHAIN, 3, fn(*const Wide), message);
     // SAFETY: the client's promise.
     unsafe { said_wide(message, |said| event::mark(&DEFAULT, said)) }
 }
 
 unsafe extern "C" fn range_start_ex(attributes: *const EventAttributes) -> u64 {
+    let next = next!(CHAIN, 4, fn(*const EventAttributes) -> u64, attributes);
     // SAFETY: the client's promise.
-    unsafe { said(attributes, |said| start(&DEFAULT, said)) }
+    unsafe { said(attributes, |said| start(next, &DEFAULT, said)) }
 }
 
 unsafe extern "C" fn range_start_a(message: *const c_char) -> u64 {
+    let next = next!(CHAIN, 5, fn(*const c_char) -> u64, message);
     // SAFETY: the client's promise.
-    unsafe { said_plain(message, |said| start(&DEFAULT, said)) }
+    unsafe { said_plain(message, |said| start(next, &DEFAULT, said)) }
 }
 
 unsafe extern "C" fn range_start_w(message: *const Wide) -> u64 {
+    let next = next!(CHAIN, 6, fn(*const Wide) -> u64, message);
     // SAFETY: the client's promise.
-    unsafe { said_wide(message, |said| start(&DEFAULT, said)) }
+    unsafe { said_wide(message, |said| start(next, &DEFAULT, said)) }
 }
 
 unsafe extern "C" fn range_end(id: u64) {
+    next!(CHAIN, 7, fn(u64), id);
     end(id);
 }
 
 unsafe extern "C" fn range_push_ex(attributes: *const EventAttributes) -> c_int {
+    let next = next!(CHAIN, 8, fn(*const EventAttributes) -> c_int, attributes);
     // SAFETY: the client's promise.
-    unsafe { said(attributes, |said| push(&DEFAULT, said)) }
+    unsafe { said(attributes, |said| next.unwrap_or(push(&DEFAULT, said))) }
 }
 
 unsafe extern "C" fn range_push_a(message: *const c_char) -> c_int {
+    let next = next!(CHAIN, 9, fn(*const c_char) -> c_int, message);
     // SAFETY: the client's promise.
-    unsafe { said_plain(message, |said| push(&DEFAULT, said)) }
+    unsafe { said_plain(message, |said| next.unwrap_or(push(&DEFAULT, said))) }
 }
 
 unsafe extern "C" fn range_push_w(message: *const Wide) -> c_int {
+    let next = next!(CHAIN, 10, fn(*const Wide) -> c_int, message);
     // SAFETY: the client's promise.
-    unsafe { said_wide(message, |said| push(&DEFAULT, said)) }
+    unsafe { said_wide(message, |said| next.unwrap_or(push(&DEFAULT, said))) }
 }
 
 unsafe extern "C" fn range_pop() -> c_int {
-    pop(&DEFAULT)
+    let next = next!(CHAIN, 11, fn() -> c_int,);
+    let level = pop(&DEFAULT);
+    next.unwrap_or(level)
 }
 
 unsafe extern "C" fn name_category_a(category: u32, name: *const c_char) {
+    next!(CHAIN, 12, fn(u32, *const c_char), category, name);
     // SAFETY: the client's promise.
     registry::name_category(&DEFAULT, category, unsafe { bytes(name) });
 }
 
 unsafe extern "C" fn name_category_w(category: u32, name: *const Wide) {
+    next!(CHAIN, 13, fn(u32, *const Wide), category, name);
     // SAFETY: the client's promise.
     unsafe {
         with_wide(name, |name| {
@@ -339,11 +420,13 @@ unsafe extern "C" fn name_category_w(category: u32, name: *const Wide) {
 }
 
 unsafe extern "C" fn name_os_thread_a(thread_id: c_uint, name: *const c_char) {
+    next!(CHAIN, 14, fn(c_uint, *const c_char), thread_id, name);
     // SAFETY: the client's promise.
     thread::name(thread_id, Text::new(unsafe { bytes(name) }).as_str());
 }
 
 unsafe extern "C" fn name_os_thread_w(thread_id: c_uint, name: *const Wide) {
+    next!(CHAIN, 15, fn(c_uint, *const Wide), thread_id, name);
     // SAFETY: the client's promise.
     unsafe {
         with_wide(name, |name| {
@@ -353,6 +436,13 @@ unsafe extern "C" fn name_os_thread_w(thread_id: c_uint, name: *const Wide) {
 }
 
 unsafe extern "C" fn domain_mark_ex(domain: DomainHandle, attributes: *const EventAttributes) {
+    next!(
+        CHAIN,
+        CORE2 + 1,
+        fn(DomainHandle, *const EventAttributes),
+        domain,
+        attributes
+    );
     // SAFETY: the client's promise.
     let domain = unsafe { domain_of(domain) };
     // SAFETY: the client's promise.
@@ -363,13 +453,21 @@ unsafe extern "C" fn domain_range_start_ex(
     domain: DomainHandle,
     attributes: *const EventAttributes,
 ) -> u64 {
+    let next = next!(
+        CHAIN,
+        CORE2 + 2,
+        fn(DomainHandle, *const EventAttributes) -> u64,
+        domain,
+        attributes
+    );
     // SAFETY: the client's promise.
     let domain = unsafe { domain_of(domain) };
     // SAFETY: the client's promise.
-    unsafe { said(attributes, |said| start(domain, said)) }
+    unsafe { said(attributes, |said| start(next, domain, said)) }
 }
 
-unsafe extern "C" fn domain_range_end(_: DomainHandle, id: u64) {
+unsafe extern "C" fn domain_range_end(domain: DomainHandle, id: u64) {
+    next!(CHAIN, CORE2 + 3, fn(DomainHandle, u64), domain, id);
     end(id);
 }
 
@@ -377,15 +475,24 @@ unsafe extern "C" fn domain_range_push_ex(
     domain: DomainHandle,
     attributes: *const EventAttributes,
 ) -> c_int {
+    let next = next!(
+        CHAIN,
+        CORE2 + 4,
+        fn(DomainHandle, *const EventAttributes) -> c_int,
+        domain,
+        attributes
+    );
     // SAFETY: the client's promise.
     let domain = unsafe { domain_of(domain) };
     // SAFETY: the client's promise.
-    unsafe { said(attributes, |said| push(domain, said)) }
+    unsafe { said(attributes, |said| next.unwrap_or(push(domain, said))) }
 }
 
 unsafe extern "C" fn domain_range_pop(domain: DomainHandle) -> c_int {
+    let next = next!(CHAIN, CORE2 + 5, fn(DomainHandle) -> c_int, domain);
     // SAFETY: the client's promise.
-    pop(unsafe { domain_of(domain) })
+    let level = pop(unsafe { domain_of(domain) });
+    next.unwrap_or(level)
 }
 
 /// A resource's name is a mark, in its domain. Its handle is only ever given back.
@@ -393,6 +500,13 @@ unsafe extern "C" fn domain_resource_create(
     domain: DomainHandle,
     attributes: *const ResourceAttributes,
 ) -> *const c_void {
+    let next = next!(
+        CHAIN,
+        CORE2 + 6,
+        fn(DomainHandle, *const ResourceAttributes) -> *const c_void,
+        domain,
+        attributes
+    );
     static RESOURCE: u8 = 0;
     // SAFETY: the client's promise.
     let domain = unsafe { domain_of(domain) };
@@ -415,16 +529,26 @@ unsafe extern "C" fn domain_resource_create(
             });
         }
     }
-    (&raw const RESOURCE).cast()
+    next.unwrap_or((&raw const RESOURCE).cast())
 }
 
-unsafe extern "C" fn domain_resource_destroy(_: *const c_void) {}
+unsafe extern "C" fn domain_resource_destroy(resource: *const c_void) {
+    next!(CHAIN, CORE2 + 7, fn(*const c_void), resource);
+}
 
 unsafe extern "C" fn domain_name_category_a(
     domain: DomainHandle,
     category: u32,
     name: *const c_char,
 ) {
+    next!(
+        CHAIN,
+        CORE2 + 8,
+        fn(DomainHandle, u32, *const c_char),
+        domain,
+        category,
+        name
+    );
     // SAFETY: the client's promise.
     let domain = unsafe { domain_of(domain) };
     // SAFETY: the client's promise.
@@ -436,6 +560,14 @@ unsafe extern "C" fn domain_name_category_w(
     category: u32,
     name: *const Wide,
 ) {
+    next!(
+        CHAIN,
+        CORE2 + 9,
+        fn(DomainHandle, u32, *const Wide),
+        domain,
+        category,
+        name
+    );
     // SAFETY: the client's promise.
     let domain = unsafe { domain_of(domain) };
     // SAFETY: the client's promise.
@@ -446,39 +578,74 @@ unsafe extern "C" fn domain_register_string_a(
     domain: DomainHandle,
     string: *const c_char,
 ) -> StringHandle {
+    let next = next!(
+        CHAIN,
+        CORE2 + 10,
+        fn(DomainHandle, *const c_char) -> StringHandle,
+        domain,
+        string
+    );
     // SAFETY: the client's promise.
     let domain = unsafe { domain_of(domain) };
     // SAFETY: the client's promise.
-    register(domain, unsafe { bytes(string) })
+    register(next, domain, unsafe { bytes(string) })
 }
 
 unsafe extern "C" fn domain_register_string_w(
     domain: DomainHandle,
     string: *const Wide,
 ) -> StringHandle {
+    let next = next!(
+        CHAIN,
+        CORE2 + 11,
+        fn(DomainHandle, *const Wide) -> StringHandle,
+        domain,
+        string
+    );
     // SAFETY: the client's promise.
     let domain = unsafe { domain_of(domain) };
     // SAFETY: the client's promise.
-    unsafe { with_wide(string, |string| register(domain, string)) }
+    unsafe { with_wide(string, |string| register(next, domain, string)) }
 }
 
-fn register(domain: &'static Domain, string: &[u8]) -> StringHandle {
-    registry::register(domain.group, string).map_or(ptr::null(), ptr::from_ref)
+fn register(next: Option<StringHandle>, domain: &'static Domain, string: &[u8]) -> StringHandle {
+    let registered = registry::register(domain.group, string);
+    if let Some(next) = next {
+        if let Some(registered) = registered {
+            chain::put_beside(STRING, next.addr() as u64, registered);
+        }
+        return next;
+    }
+    registered.map_or(ptr::null(), ptr::from_ref)
+}
+
+fn open(next: Option<DomainHandle>, name: &[u8]) -> DomainHandle {
+    let domain = registry::open_domain(name);
+    if let Some(next) = next {
+        chain::put_beside(DOMAIN, next.addr() as u64, domain);
+        return next;
+    }
+    domain
 }
 
 unsafe extern "C" fn domain_create_a(name: *const c_char) -> DomainHandle {
+    let next = next!(CHAIN, CORE2 + 12, fn(*const c_char) -> DomainHandle, name);
     // SAFETY: the client's promise.
-    registry::open_domain(unsafe { bytes(name) })
+    open(next, unsafe { bytes(name) })
 }
 
 unsafe extern "C" fn domain_create_w(name: *const Wide) -> DomainHandle {
+    let next = next!(CHAIN, CORE2 + 13, fn(*const Wide) -> DomainHandle, name);
     // SAFETY: the client's promise.
-    unsafe { with_wide(name, |name| ptr::from_ref(registry::open_domain(name))) }
+    unsafe { with_wide(name, |name| open(next, name)) }
 }
 
 unsafe extern "C" fn domain_destroy(domain: DomainHandle) {
+    next!(CHAIN, CORE2 + 14, fn(DomainHandle), domain);
     // SAFETY: the client's promise.
     registry::close_domain(unsafe { domain_of(domain) });
 }
 
-unsafe extern "C" fn initialize(_: *const c_void) {}
+unsafe extern "C" fn initialize(reserved: *const c_void) {
+    next!(CHAIN, CORE2 + 15, fn(*const c_void), reserved);
+}
