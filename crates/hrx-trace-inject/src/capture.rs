@@ -67,6 +67,7 @@ pub fn prepare() -> bool {
     if is_secure() {
         return false;
     }
+    // The loader allocates a library's thread-locals at their first use: better here than in a signal handler.
     as_guest(|| process().is_some()).unwrap_or(false)
 }
 

@@ -29,6 +29,12 @@ mod names;
 mod table;
 
 mod guest;
+
+mod allocator;
+
 mod pages;
 
 mod abi;
+
+#[global_allocator]
+static ALLOCATOR: allocator::Allocator = allocator::Allocator::new();

@@ -10,10 +10,13 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use hrx_trace_reader::{ArgumentValue, Event, Kind};
-use support::{Bed, argument, assert_finished, assert_whole, begun, compiled, completed, is_big, label, marks, running, succeed};
+use support::{
+    Bed, argument, assert_finished, assert_whole, begun, compiled, completed, is_big, label, marks,
+    running, succeed,
+};
 
 const THREADS_MAX: usize = 64;
-const RANGES_MAX: usize = 1 << 14;
+const RANGES_MAX: usize = 1 << 10;
 const BEGINNING: u8 = 1;
 const BEGUN: u8 = 2;
 const ENDING: u8 = 3;
@@ -42,48 +45,85 @@ fn kill_and_compare(threads: usize, levels: usize, way: &str, random: &mut fastr
     let log_path = bed.path().join("log");
     let mut command = bed.heard(&program);
     command
-        .env("HRX_TRACE_CAPACITY", "262144")
+        .env("HRX_TRACE_CAPACITY", "140000")
         .arg(&log_path)
         .args([threads.to_string(), levels.to_string(), way.to_owned()]);
     let mut child = begun(&mut command);
-    let delay_us = random.u64(0..20_000);
+    let delay_us = random.u64(0..5_000);
     sleep(Duration::from_micros(delay_us));
     child.kill().expect("a program");
     child.wait().expect("its end");
 
     let log = fs::read(&log_path).expect("a log");
     let (ids, states) = log.split_at(4 * THREADS_MAX);
-    let thread_id = |thread: usize| u32::from_ne_bytes(ids[4 * thread..][..4].try_into().expect("4 bytes"));
+    let thread_id =
+        |thread: usize| u32::from_ne_bytes(ids[4 * thread..][..4].try_into().expect("4 bytes"));
     let trace = bed.trace();
     let case = format!("{threads} threads, {levels} levels, {way}, killed after {delay_us} µs");
 
     let report = trace.report();
-    assert!(report.account.balances() && report.damages.is_empty(), "{case}: {report:?}");
+    assert!(
+        report.account.balances() && report.damages.is_empty(),
+        "{case}: {report:?}"
+    );
     // A thread that dies between two stores leaves one torn record at most.
-    assert!(report.account.torn <= 2 * threads as u64, "{case}: {report:?}");
-    assert_eq!((report.account.overwritten, report.hidden_now, report.rejected), (0, 0, 0), "{case}");
+    assert!(
+        report.account.torn <= 2 * threads as u64,
+        "{case}: {report:?}"
+    );
+    assert_eq!(
+        (
+            report.account.overwritten,
+            report.hidden_now,
+            report.rejected
+        ),
+        (0, 0, 0),
+        "{case}"
+    );
 
     let mut found: BTreeMap<usize, Found> = BTreeMap::new();
     let mut unnamed = 0;
-    let mut note = |arguments: &[hrx_trace_reader::Argument], of: Found| match argument(&trace, arguments, "payload") {
+    let mut note = |arguments: &[hrx_trace_reader::Argument], of: Found| match argument(
+        &trace, arguments, "payload",
+    ) {
         Some(ArgumentValue::U64(range)) => {
             let before = found.insert(*range as usize, of);
             // A range that completes as it dies is there twice: see the format.
-            assert!(before.is_none(), "{case}: range {range} twice, before: {before:?}");
+            assert!(
+                before.is_none(),
+                "{case}: range {range} twice, before: {before:?}"
+            );
         }
         _ => unnamed += 1,
     };
     let events: Vec<Event> = trace.events().collect();
     for event in events.iter().filter(|event| event.kind == Kind::Region) {
         assert!(!event.failed && !event.cancelled, "{case}: {event:?}");
-        note(&event.arguments, Found { is_open: false, label: label(&trace, event.label_id), thread_id: event.thread_id });
+        note(
+            &event.arguments,
+            Found {
+                is_open: false,
+                label: label(&trace, event.label_id),
+                thread_id: event.thread_id,
+            },
+        );
     }
     for region in &report.open_regions {
-        note(&region.arguments, Found { is_open: true, label: label(&trace, region.label_id), thread_id: region.thread_id });
+        note(
+            &region.arguments,
+            Found {
+                is_open: true,
+                label: label(&trace, region.label_id),
+                thread_id: region.thread_id,
+            },
+        );
     }
     // Of what was just beginning, the payload may not be there yet.
     let beginning = states.iter().filter(|state| **state == BEGINNING).count();
-    assert!(unnamed <= beginning, "{case}: {unnamed} without a payload, {beginning} were beginning");
+    assert!(
+        unnamed <= beginning,
+        "{case}: {unnamed} without a payload, {beginning} were beginning"
+    );
 
     let mut ended = 0;
     for (range, state) in states.iter().copied().enumerate() {
@@ -96,16 +136,30 @@ fn kill_and_compare(threads: usize, levels: usize, way: &str, random: &mut fastr
             (ENDED, Some(found)) => !found.is_open,
             _ => false,
         };
-        assert!(is_right, "{case}: range {range} in state {state}: {found:?}");
+        assert!(
+            is_right,
+            "{case}: range {range} in state {state}: {found:?}"
+        );
         if let Some(found) = found {
             assert_eq!(found.label, expected_label(range), "{case}: range {range}");
             if way != "across" || found.is_open {
-                assert_eq!(found.thread_id, thread_id(range / RANGES_MAX), "{case}: range {range}");
+                assert_eq!(
+                    found.thread_id,
+                    thread_id(range / RANGES_MAX),
+                    "{case}: range {range}"
+                );
             }
         }
         ended += usize::from(state == ENDED);
     }
-    assert_eq!(events.iter().filter(|event| event.kind == Kind::Mark).count(), 1, "{case}");
+    assert_eq!(
+        events
+            .iter()
+            .filter(|event| event.kind == Kind::Mark)
+            .count(),
+        1,
+        "{case}"
+    );
     println!("{case}: {ended} ranges ended, {} found", found.len());
 }
 
@@ -164,7 +218,13 @@ fn each_function() {
         "in a thread",
     ];
     assert_eq!(completed(&trace), expected);
-    let marks_expected = ["mark", "wïde mark", "described mark", "net/mark of a domain", "net/a resource"];
+    let marks_expected = [
+        "mark",
+        "wïde mark",
+        "described mark",
+        "net/mark of a domain",
+        "net/a resource",
+    ];
     assert_eq!(marks(&trace), marks_expected);
     assert_eq!(running(&trace), ["never ends"]);
 
@@ -177,25 +237,52 @@ fn each_function() {
         ("registered", "category", text("first of net")),
         ("wïde registered", "payload", ArgumentValue::F64(0.5)),
         ("wïde registered", "category", ArgumentValue::U64(9)),
-        ("described range", "payload", ArgumentValue::U64(4_000_000_000)),
+        (
+            "described range",
+            "payload",
+            ArgumentValue::U64(4_000_000_000),
+        ),
         ("range of a domain", "payload", ArgumentValue::I64(-1)),
         ("mark of a domain", "category", text("sécond of net")),
         ("a resource", "payload", ArgumentValue::U64(77)),
     ] {
-        let event = events.iter().find(|event| label(&trace, event.label_id).0 == name).expect(name);
-        assert_eq!(argument(&trace, &event.arguments, key), Some(&value), "{name}");
+        let event = events
+            .iter()
+            .find(|event| label(&trace, event.label_id).0 == name)
+            .expect(name);
+        assert_eq!(
+            argument(&trace, &event.arguments, key),
+            Some(&value),
+            "{name}"
+        );
     }
 
     // Lanes and threads have the names that the program gave them.
     let names = trace.names();
     let lane = |name: &str| {
-        let event = events.iter().find(|event| label(&trace, event.label_id).0 == name).expect(name);
+        let event = events
+            .iter()
+            .find(|event| label(&trace, event.label_id).0 == name)
+            .expect(name);
         let lane = names.lane(event.lane).expect("a named lane");
-        (lane.text.clone(), names.thread(event.thread_id, event.end_ns()).expect("a named thread").text.clone())
+        (
+            lane.text.clone(),
+            names
+                .thread(event.thread_id, event.end_ns())
+                .expect("a named thread")
+                .text
+                .clone(),
+        )
     };
     let main_thread = events[0].thread_id;
-    assert_eq!(lane("plain"), (format!("mäin ({main_thread})"), "mäin".to_owned()));
+    assert_eq!(
+        lane("plain"),
+        (format!("mäin ({main_thread})"), "mäin".to_owned())
+    );
     let (worker_lane, worker) = lane("in a thread");
-    assert!(worker == "worker" && worker_lane.starts_with("worker ("), "{worker_lane}");
+    assert!(
+        worker == "worker" && worker_lane.starts_with("worker ("),
+        "{worker_lane}"
+    );
     assert_eq!(lane("range").0, "ranges");
 }

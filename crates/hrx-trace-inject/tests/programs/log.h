@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 64, RANGES_MAX = 1 << 14 };
+enum { THREADS_MAX = 64, RANGES_MAX = 1 << 10 };
 // The begin was called, has returned, the end was called, has returned.
 enum { BEGINNING = 1, BEGUN, ENDING, ENDED };
 

@@ -30,7 +30,10 @@ pub fn package(name: &str) -> Option<PathBuf> {
     if folder.join(name).exists() {
         return Some(folder);
     }
-    skip(&format!("{} is missing; `tests/run test` installs it", folder.join(name).display()));
+    skip(&format!(
+        "{} is missing; `tests/run test` installs it",
+        folder.join(name).display()
+    ));
     None
 }
 
@@ -54,7 +57,11 @@ pub fn compiled(folder: &Path, name: &str, options: &[&str]) -> Option<PathBuf> 
         .arg("-ldl")
         .output()
         .expect("cc");
-    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    assert!(
+        compiled.status.success(),
+        "{}",
+        String::from_utf8_lossy(&compiled.stderr)
+    );
     Some(output)
 }
 
@@ -65,7 +72,9 @@ pub struct Bed {
 
 impl Bed {
     pub fn new() -> Self {
-        Self { folder: tempfile::tempdir().expect("a folder") }
+        Self {
+            folder: tempfile::tempdir().expect("a folder"),
+        }
     }
 
     pub fn path(&self) -> &Path {
@@ -86,7 +95,12 @@ impl Bed {
             .env("NVTX_INJECTION64_PATH", listener())
             .env("INTEL_LIBITTNOTIFY64", listener())
             .env("HRX_TRACE_DIR", self.captures());
-        for variable in ["HRX_TRACE_FILE", "HRX_TRACE_VERBOSE", "HRX_TRACE_NEXT_NVTX", "HRX_TRACE_NEXT_ITT"] {
+        for variable in [
+            "HRX_TRACE_FILE",
+            "HRX_TRACE_VERBOSE",
+            "HRX_TRACE_NEXT_NVTX",
+            "HRX_TRACE_NEXT_ITT",
+        ] {
             command.env_remove(variable);
         }
         command
@@ -98,8 +112,15 @@ impl Bed {
         files
             .map(|file| file.expect("a file").path())
             .map(|path| {
-                let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-                (name, Trace::open(&path).unwrap_or_else(|error| panic!("{error}")))
+                let name = path
+                    .file_name()
+                    .expect("a name")
+                    .to_string_lossy()
+                    .into_owned();
+                (
+                    name,
+                    Trace::open(&path).unwrap_or_else(|error| panic!("{error}")),
+                )
             })
             .collect()
     }
@@ -140,7 +161,10 @@ pub fn run(command: &mut Command) -> (ExitStatus, String, String) {
 #[track_caller]
 pub fn succeed(command: &mut Command) -> String {
     let (status, output, complaint) = run(command);
-    assert!(status.success() && complaint.is_empty(), "{status}: {output}{complaint}");
+    assert!(
+        status.success() && complaint.is_empty(),
+        "{status}: {output}{complaint}"
+    );
     output
 }
 
@@ -159,12 +183,18 @@ pub fn label(trace: &Trace, label_id: u32) -> (String, String) {
 pub fn completed(trace: &Trace) -> Vec<String> {
     let events: Vec<Event> = trace.events().collect();
     let regions = events.iter().filter(|event| event.kind == Kind::Region);
-    regions.map(|region| full_name(trace, region.label_id)).collect()
+    regions
+        .map(|region| full_name(trace, region.label_id))
+        .collect()
 }
 
 /// `group/label` of each running region, oldest first.
 pub fn running(trace: &Trace) -> Vec<String> {
-    trace.open_regions().iter().map(|region| full_name(trace, region.label_id)).collect()
+    trace
+        .open_regions()
+        .iter()
+        .map(|region| full_name(trace, region.label_id))
+        .collect()
 }
 
 /// `group/label` of each mark.
@@ -182,7 +212,11 @@ pub fn full_name(trace: &Trace, label_id: u32) -> String {
 }
 
 /// The argument with that key.
-pub fn argument<'a>(trace: &Trace, arguments: &'a [hrx_trace_reader::Argument], key: &str) -> Option<&'a ArgumentValue> {
+pub fn argument<'a>(
+    trace: &Trace,
+    arguments: &'a [hrx_trace_reader::Argument],
+    key: &str,
+) -> Option<&'a ArgumentValue> {
     arguments
         .iter()
         .find(|argument| matches!(trace.key(argument.key), Name::Known { text, .. } if text == key))
@@ -194,7 +228,14 @@ pub fn argument<'a>(trace: &Trace, arguments: &'a [hrx_trace_reader::Argument], 
 pub fn assert_whole(trace: &Trace) {
     let report = trace.report();
     assert!(report.account.balances(), "{report:?}");
-    let lost = [report.account.torn, report.account.overwritten, report.account.orphaned, report.open_torn, report.rejected, report.names_refused];
+    let lost = [
+        report.account.torn,
+        report.account.overwritten,
+        report.account.orphaned,
+        report.open_torn,
+        report.rejected,
+        report.names_refused,
+    ];
     assert_eq!(lost, [0; 6], "{report:?}");
     assert!(report.damages.is_empty(), "{report:?}");
 }
