@@ -4,11 +4,10 @@
 //! another thread held at the fork matters. A child of vfork(2) shares the page, and has another process id: it starts no capture.
 
 use std::error::Error as _;
-use std::io::Write as _;
 use std::iter::successors;
 use std::path::Path;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use std::{env, fs, ptr, thread, time::Duration};
+use std::{env, ptr, thread, time::Duration};
 
 use hrx_trace::{Key, Label, Options, Recorder};
 
@@ -197,10 +196,22 @@ fn recorder() -> hrx_trace::Result<Recorder> {
 pub fn say(line: impl FnOnce() -> String) {
     if env::var_os("HRX_TRACE_VERBOSE").is_some_and(|value| !value.is_empty()) {
         let line = format!("hrx-trace-inject[{}]: {}\n", std::process::id(), line());
-        // Opened anew, so that nothing of std's own stream, and no lock of it, takes part.
-        if let Ok(mut stderr) = fs::OpenOptions::new().append(true).open("/proc/self/fd/2") {
-            let _ = stderr.write_all(line.as_bytes());
-        }
+        write_to_stderr(line.as_bytes());
+    }
+}
+
+/// Writes it if it can be written at once: neither a pipe that is full nor one that has lost its reader is to be noticed.
+fn write_to_stderr(line: &[u8]) {
+    let mut stderr = libc::pollfd {
+        fd: libc::STDERR_FILENO,
+        events: libc::POLLOUT,
+        revents: 0,
+    };
+    // SAFETY: one struct, which is ours.
+    let ready = unsafe { libc::poll(&raw mut stderr, 1, 0) };
+    if ready == 1 && stderr.revents == libc::POLLOUT {
+        // SAFETY: the bytes are as many. What cannot be written is not said.
+        unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
     }
 }
 

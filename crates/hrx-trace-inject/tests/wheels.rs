@@ -12,13 +12,13 @@ use support::{Bed, begun, is_big, package, running};
 const OPENVINO: &str = "
 import numpy, openvino
 from openvino import opset13
-x = opset13.parameter([1, 8, 64, 64], numpy.float32)
+x = opset13.parameter([1, 16, 256, 256], numpy.float32)
 y = x
 for _ in range(6):
-    weights = opset13.constant(numpy.ones((8, 8, 3, 3), numpy.float32) / 72)
+    weights = opset13.constant(numpy.ones((16, 16, 3, 3), numpy.float32) / 144)
     y = opset13.convolution(y, weights, [1, 1], [1, 1], [1, 1], [1, 1])
 request = openvino.compile_model(openvino.Model([y], [x]), 'CPU').create_infer_request()
-image = numpy.zeros((1, 8, 64, 64), numpy.float32)
+image = numpy.zeros((1, 16, 256, 256), numpy.float32)
 request.infer({0: image})
 print('begun', flush=True)
 while True: request.infer({0: image})
