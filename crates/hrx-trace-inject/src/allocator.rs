@@ -120,7 +120,7 @@ impl Allocator {
         };
         let before = self
             .used
-            .try_update(Ordering::Relaxed, Ordering::Relaxed, cut)
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, cut)
             .ok()?;
         // SAFETY: the block ends in the arena.
         Some(unsafe { arena.add(before.next_multiple_of(align)) })
@@ -194,10 +194,10 @@ mod tests {
                         // SAFETY: the size is not zero.
                         let block = unsafe { ALLOCATOR.alloc(layout) }.cast::<u64>();
                         // SAFETY: the block has 32 bytes.
-                        unsafe { block.add(1).write(thread) };
+                        unsafe { block.wrapping_add(1).write(thread) };
                         std::hint::spin_loop();
                         // SAFETY: as above.
-                        assert_eq!(unsafe { block.add(1).read() }, thread);
+                        assert_eq!(unsafe { block.wrapping_add(1).read() }, thread);
                         // SAFETY: it came from `alloc` with this layout.
                         unsafe { ALLOCATOR.dealloc(block.cast(), layout) };
                     }

@@ -6,12 +6,12 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::fmt::Write as _;
 use std::ptr;
-use std::sync::atomic::{AtomicI64, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicI64, AtomicPtr, Ordering};
 use std::time::{Duration, Instant};
 
 use hrx_trace::Value;
 
-use crate::abi::itt::{self as abi, ApiInfo, Counter, Global, Id, StringHandle};
+use crate::abi::itt::{self as abi, ApiInfo, Counter, Global, Id, Reserved, StringHandle};
 use crate::capture;
 use crate::chain::{self, Functions, Next, next};
 use crate::event::{self, Message, Said};
@@ -23,7 +23,7 @@ use crate::table::{self, Member, Table};
 use crate::text::{Text, plain};
 use crate::thread;
 
-/// In `extra1` of a handle: `extra2` is ours.
+/// The owner of what this library puts into a handle.
 const OURS: c_int = 0x4852_5849;
 /// How many handles of a kind are made.
 const HANDLES_MAX: usize = 65_536;
@@ -280,45 +280,52 @@ fn made<H>(
     found.map_or(ptr::null_mut(), |made| (&raw const made.handle).cast_mut())
 }
 
-/// Reads `extra2` of a handle, if it is ours.
+/// What this library knows of a handle.
 ///
 /// # Safety
-/// Both are fields of one handle.
+/// What it puts into handles of this kind are `T`s.
 #[inline(always)]
-unsafe fn ours<T>(extra1: *const c_int, extra2: *const *mut c_void) -> Option<&'static T> {
-    // SAFETY: the field is an aligned word, which this library alone writes.
-    let extra2 = unsafe { AtomicPtr::from_ptr(extra2.cast_mut()) }.load(Ordering::Acquire);
-    // SAFETY: as above.
-    let is_ours = unsafe { extra1.read_volatile() } == OURS;
+unsafe fn ours<T>(reserved: &Reserved) -> Option<&'static T> {
+    let known = reserved.known.load(Ordering::Acquire);
+    if reserved.owner.load(Ordering::Relaxed) != OURS {
+        return None;
+    }
     // SAFETY: what this library puts there is never freed.
-    if is_ours {
-        unsafe { extra2.cast::<T>().as_ref() }
-    } else {
-        None
+    unsafe { known.cast::<T>().as_ref() }
+}
+
+/// A handle's fields that say that `known` is ours.
+fn reserved<T>(known: &'static T) -> Reserved {
+    Reserved {
+        owner: AtomicI32::new(OURS),
+        known: AtomicPtr::new(ptr::from_ref(known).cast_mut().cast()),
     }
 }
 
-/// Puts what is known of a handle into it, unless something is there.
-///
-/// # Safety
-/// Both are fields of one handle.
-unsafe fn put<T>(extra1: *mut c_int, extra2: *mut *mut c_void, known: &'static T) {
+/// Puts what is known into a handle of the client's, unless something is there.
+fn put<T>(reserved: &Reserved, known: &'static T) {
     // The next listener's handles are its own.
-    if CHAIN.get(Place::ApiVersion as usize).is_some()
-        || CHAIN.get(Place::TaskBegin as usize).is_some()
+    if [Place::ApiVersion, Place::TaskBegin]
+        .into_iter()
+        .any(is_chained)
     {
         return;
     }
-    // SAFETY: the field is an aligned word.
-    let place = unsafe { AtomicPtr::from_ptr(extra2) };
     let known = ptr::from_ref(known).cast_mut().cast();
-    if place
-        .compare_exchange(ptr::null_mut(), known, Ordering::AcqRel, Ordering::Relaxed)
-        .is_ok()
-    {
-        // SAFETY: the field is an aligned word, which this library alone writes.
-        unsafe { extra1.write_volatile(OURS) };
+    let set = reserved.known.compare_exchange(
+        ptr::null_mut(),
+        known,
+        Ordering::AcqRel,
+        Ordering::Relaxed,
+    );
+    if set.is_ok() {
+        reserved.owner.store(OURS, Ordering::Release);
     }
+}
+
+/// Whether the next listener has a function there.
+fn is_chained(place: Place) -> bool {
+    CHAIN.get(place as usize).is_some()
 }
 
 /// The domain of a handle.
@@ -327,32 +334,23 @@ unsafe fn put<T>(extra1: *mut c_int, extra2: *mut *mut c_void, known: &'static T
 /// `handle` is null or a domain of ITT.
 #[inline(always)]
 unsafe fn domain_of(handle: *const abi::Domain) -> &'static Domain {
-    if handle.is_null() {
-        return &registry::DEFAULT;
-    }
     // SAFETY: the caller's promise.
-    let known = unsafe { ours(&raw const (*handle).extra1, &raw const (*handle).extra2) };
-    match known {
-        Some(domain) => domain,
-        // SAFETY: the caller's promise.
-        None => unsafe { learn_domain(handle) },
-    }
+    let Some(handle) = (unsafe { handle.as_ref() }) else {
+        return &registry::DEFAULT;
+    };
+    // SAFETY: what is put into domains are `Domain`s.
+    let known = unsafe { ours(&handle.reserved) };
+    known.unwrap_or_else(|| learn_domain(handle))
 }
 
-/// # Safety
-/// As [`domain_of`], and not null.
 #[cold]
-unsafe fn learn_domain(handle: *const abi::Domain) -> &'static Domain {
-    // SAFETY: the caller's promise.
-    let name = unsafe { (*handle).name_a };
-    if name.is_null() {
+fn learn_domain(handle: &abi::Domain) -> &'static Domain {
+    if handle.name_a.is_null() {
         return &registry::DEFAULT;
     }
     // SAFETY: a name ends with a zero.
-    let domain = registry::shared_domain(unsafe { plain(name) });
-    let handle = handle.cast_mut();
-    // SAFETY: the fields are reserved for the listener.
-    unsafe { put(&raw mut (*handle).extra1, &raw mut (*handle).extra2, domain) };
+    let domain = registry::shared_domain(unsafe { plain(handle.name_a) });
+    put(&handle.reserved, domain);
     domain
 }
 
@@ -387,34 +385,24 @@ unsafe fn message_of(domain: &'static Domain, handle: *const StringHandle) -> Me
 /// As [`message_of`].
 #[inline(always)]
 unsafe fn known_of(handle: *const StringHandle) -> Option<&'static Known> {
-    if handle.is_null() {
-        return None;
-    }
     // SAFETY: the caller's promise.
-    let known = unsafe { ours(&raw const (*handle).extra1, &raw const (*handle).extra2) };
-    // SAFETY: the caller's promise.
-    known.or_else(|| unsafe { learn_string(handle) })
+    let handle = unsafe { handle.as_ref() }?;
+    // SAFETY: what is put into strings are `Known`s.
+    let known = unsafe { ours(&handle.reserved) };
+    known.or_else(|| learn_string(handle))
 }
 
-/// # Safety
-/// As [`message_of`], and not null.
 #[cold]
-unsafe fn learn_string(handle: *const StringHandle) -> Option<&'static Known> {
-    // SAFETY: the caller's promise.
-    let text = unsafe { (*handle).str_a };
-    if text.is_null() {
+fn learn_string(handle: &StringHandle) -> Option<&'static Known> {
+    if handle.str_a.is_null() {
         return None;
     }
     // The same text has one `Known`, so that handles which another listener has filled cost no memory each time.
-    let own = own_string(text);
-    if own.is_null() {
-        return None;
-    }
-    // SAFETY: it was made here.
-    let known = unsafe { ours::<Known>(&raw const (*own).extra1, &raw const (*own).extra2) }?;
-    let handle = handle.cast_mut();
-    // SAFETY: the fields are reserved for the listener.
-    unsafe { put(&raw mut (*handle).extra1, &raw mut (*handle).extra2, known) };
+    // SAFETY: it was made here, or is null.
+    let own = unsafe { own_string(handle.str_a).as_ref() }?;
+    // SAFETY: what is put into strings are `Known`s.
+    let known = unsafe { ours(&own.reserved) }?;
+    put(&handle.reserved, known);
     Some(known)
 }
 
@@ -447,8 +435,7 @@ fn own_domain(name: *const c_char) -> *mut abi::Domain {
         flags: 1,
         name_a,
         name_w: ptr::null_mut(),
-        extra1: OURS,
-        extra2: ptr::from_ref(domain).cast_mut().cast(),
+        reserved: reserved(domain),
         next: ptr::null_mut(),
     })
 }
@@ -467,15 +454,14 @@ extern "C" fn string_handle_create(text: *const c_char) -> *mut StringHandle {
 
 fn own_string(text: *const c_char) -> *mut StringHandle {
     made(&STRINGS, text, |str_a, bytes| {
-        let known = Box::leak(Box::new(Known {
+        let known: &'static Known = Box::leak(Box::new(Known {
             text: bytes.into(),
             registered: AtomicPtr::default(),
         }));
         StringHandle {
             str_a,
             str_w: ptr::null_mut(),
-            extra1: OURS,
-            extra2: ptr::from_mut(known).cast(),
+            reserved: reserved(known),
             next: ptr::null_mut(),
         }
     })
@@ -878,8 +864,9 @@ fn own_event(name: *const c_char) -> c_int {
 }
 
 fn event_of(number: c_int) -> Option<&'static Registered> {
-    if CHAIN.get(Place::EventCreate as usize).is_some()
-        || CHAIN.get(Place::MarkCreate as usize).is_some()
+    if [Place::EventCreate, Place::MarkCreate]
+        .into_iter()
+        .any(is_chained)
     {
         // SAFETY: strings stand beside the handles of this kind.
         let named = unsafe { chain::beside(EVENT, u64::from(number.cast_unsigned())) };
@@ -1188,8 +1175,7 @@ fn count_in(
                 domain_w: ptr::null_mut(),
                 metadata_type,
                 index: 0,
-                extra1: OURS,
-                extra2: ptr::from_ref(count).cast_mut().cast(),
+                reserved: reserved(count),
                 next: ptr::null_mut(),
             };
             COUNTERS.insert(MadeCounter { hash, info, count }, is_it)
@@ -1281,44 +1267,24 @@ extern "C" fn counter_create_v3(
 
 /// What is known of a counter, which may be one that the client made itself.
 fn count_of(counter: *const Counter) -> Option<&'static Count> {
-    if counter.is_null() {
-        return None;
-    }
     if [
         Place::CounterCreate,
         Place::CounterCreateTyped,
         Place::CounterCreateV3,
     ]
     .into_iter()
-    .any(|place| CHAIN.get(place as usize).is_some())
+    .any(is_chained)
     {
         // SAFETY: counts stand beside the handles of this kind.
         return unsafe { chain::beside(COUNTER, counter.addr() as u64) };
     }
-    // SAFETY: a counter of ITT.
-    let known = unsafe { ours(&raw const (*counter).extra1, &raw const (*counter).extra2) };
+    // SAFETY: a counter of ITT, or null.
+    let counter = unsafe { counter.as_ref() }?;
+    // SAFETY: what is put into counters are `Count`s.
+    let known = unsafe { ours(&counter.reserved) };
     known.or_else(|| {
-        // SAFETY: a counter of ITT.
-        let (name, domain, metadata_type) = unsafe {
-            (
-                (*counter).name_a,
-                (*counter).domain_a,
-                (*counter).metadata_type,
-            )
-        };
-        let own = counter_create_typed(name, domain, metadata_type);
-        // SAFETY: it was made here, or is null.
-        let known: &'static Count =
-            unsafe { ours(&raw const (*own.as_ref()?).extra1, &raw const (*own).extra2) }?;
-        let counter = counter.cast_mut();
-        // SAFETY: the fields are reserved for the listener.
-        unsafe {
-            put(
-                &raw mut (*counter).extra1,
-                &raw mut (*counter).extra2,
-                known,
-            )
-        };
+        let known = own_counter(counter.name_a, counter.domain_a, counter.metadata_type)?.count;
+        put(&counter.reserved, known);
         Some(known)
     })
 }

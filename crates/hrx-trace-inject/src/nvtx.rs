@@ -73,7 +73,7 @@ pub unsafe extern "C" fn InitializeInjectionNvtx2(
                 CHAIN.set(number * PLACES + place, after[number][place]);
             }
             // SAFETY: the client says that its table has so many slots.
-            let slot = unsafe { tables[number].0.add(place).read() };
+            let slot = unsafe { tables[number].0.wrapping_add(place).read() };
             if !slot.is_null() {
                 // SAFETY: a slot of a table points to the client's function pointer; other threads wait until this call has returned.
                 unsafe { slot.write(functions[place]) };
@@ -105,13 +105,12 @@ unsafe fn read((table, size): (abi::Table, usize)) -> [Function; PLACES] {
             return ptr::null();
         }
         // SAFETY: the caller's promise.
-        let slot = unsafe { table.add(place).read() };
-        // SAFETY: a slot is null, or points to a function pointer.
+        let slot = unsafe { table.wrapping_add(place).read() };
         if slot.is_null() {
-            ptr::null()
-        } else {
-            unsafe { slot.read() }
+            return ptr::null();
         }
+        // SAFETY: a slot points to a function pointer.
+        unsafe { slot.read() }
     })
 }
 

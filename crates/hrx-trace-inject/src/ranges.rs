@@ -47,7 +47,7 @@ pub fn keep(key: u64, region: Running) -> Result<(), Running> {
                 .is_ok()
         {
             // SAFETY: the thread that took the place is the only one that gets at it until it says its key.
-            unsafe { (*place.region.get()).write(region) };
+            unsafe { place.region.get().cast::<Running>().write(region) };
             place.key.store(key, Ordering::Release);
             return Ok(());
         }
@@ -66,7 +66,7 @@ pub fn take(key: u64) -> Option<Running> {
                 .is_ok()
         {
             // SAFETY: the place was filled before its key was stored, and the thread that took it is the only one that gets at it.
-            let region = unsafe { (*place.region.get()).assume_init_read() };
+            let region = unsafe { place.region.get().cast::<Running>().read() };
             place.key.store(FREE, Ordering::Release);
             return Some(region);
         }

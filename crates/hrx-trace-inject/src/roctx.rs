@@ -71,9 +71,8 @@ pub unsafe extern "C" fn roctxRangePushA(message: *const c_char) -> c_int {
     LEVEL.set(level.wrapping_add(1));
     if capture::prepare() {
         // SAFETY: the caller's promise.
-        stacks::push(ROCTX.address(), || {
-            event::begin(&ROCTX, unsafe { said(message) })
-        });
+        let said = unsafe { said(message) };
+        stacks::push(ROCTX.address(), || event::begin(&ROCTX, said));
     }
     level
 }

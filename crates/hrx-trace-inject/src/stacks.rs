@@ -63,61 +63,65 @@ thread_local! {
 /// Far entries that threads have given back.
 static SPARE: [AtomicPtr<Entry>; 64] = [const { AtomicPtr::new(ptr::null_mut()) }; 64];
 
+/// The calling thread's. Not by a closure around the work, which the compiler would not inline.
+#[inline(always)]
+fn stack() -> &'static Stack {
+    let stack = STACK.with(ptr::from_ref);
+    // SAFETY: it is there as long as the thread, has no destructor, and no reference to it leaves the functions below.
+    unsafe { &*stack }
+}
+
 /// Pushes what `begin` begins onto the stack of `domain`, an address. Returns its level, from 0. Costs a thread-local load and some stores.
 #[inline(always)]
 pub fn push(domain: usize, begin: impl FnOnce() -> Option<Running>) -> u32 {
-    STACK.with(|stack| {
-        let depth = stack.depth.get();
-        let Some(entry) = stack.entry(depth, true) else {
-            stack.beyond.set(stack.beyond.get().saturating_add(1));
-            return stack.level_of(domain, depth) + stack.beyond.get() - 1;
-        };
-        entry.domain.set(RESERVED);
-        compiler_fence(Ordering::SeqCst);
-        stack.depth.set(depth + 1);
-        compiler_fence(Ordering::SeqCst);
-        let level = stack.level_of(domain, depth);
-        entry.level.set(level);
-        // SAFETY: only this thread gets at its stack, and a signal handler that comes in between does not touch a reserved entry.
-        let region = unsafe { &mut *entry.region.get() };
-        region.write(begin());
-        compiler_fence(Ordering::SeqCst);
-        entry.domain.set(domain);
-        level
-    })
+    let stack = stack();
+    let depth = stack.depth.get();
+    let Some(entry) = stack.entry(depth, true) else {
+        stack.beyond.set(stack.beyond.get().saturating_add(1));
+        return stack.level_of(domain, depth) + stack.beyond.get() - 1;
+    };
+    entry.domain.set(RESERVED);
+    compiler_fence(Ordering::SeqCst);
+    stack.depth.set(depth + 1);
+    compiler_fence(Ordering::SeqCst);
+    let level = stack.level_of(domain, depth);
+    entry.level.set(level);
+    let region = entry.region.get().cast::<Option<Running>>();
+    // SAFETY: only this thread gets at its stack, and a signal handler that comes in between does not touch a reserved entry.
+    unsafe { region.write(begin()) };
+    compiler_fence(Ordering::SeqCst);
+    entry.domain.set(domain);
+    level
 }
 
 /// Pops the topmost entry of `domain`, and what `push` began, with its level. None: there is none.
 #[inline(always)]
 pub fn pop(domain: usize) -> Option<(Option<Running>, u32)> {
-    STACK.with(|stack| {
-        if stack.beyond.get() > 0 {
-            stack.beyond.set(stack.beyond.get() - 1);
-            return Some((
-                None,
-                stack.level_of(domain, stack.depth.get()) + stack.beyond.get(),
-            ));
-        }
-        let entry = stack.topmost(domain, stack.depth.get())?;
-        // SAFETY: the entry was filled when its domain was set, and becomes a hole now, so that it is read once.
-        let region = unsafe { (*entry.region.get()).assume_init_read() };
-        entry.domain.set(HOLE);
-        stack.shrink();
-        Some((region, entry.level.get()))
-    })
+    let stack = stack();
+    if stack.beyond.get() > 0 {
+        stack.beyond.set(stack.beyond.get() - 1);
+        let level = stack.level_of(domain, stack.depth.get()) + stack.beyond.get();
+        return Some((None, level));
+    }
+    let entry = stack.topmost(domain, stack.depth.get())?;
+    let region = entry.region.get().cast::<Option<Running>>();
+    // SAFETY: the entry was filled when its domain was set, and becomes a hole now, so that it is read once.
+    let region = unsafe { region.read() };
+    entry.domain.set(HOLE);
+    stack.shrink();
+    Some((region, entry.level.get()))
 }
 
 /// Calls `with` on the topmost running region of `domain`, if there is one.
 pub fn with_topmost(domain: usize, with: impl FnOnce(&mut Running)) {
-    STACK.with(|stack| {
-        if let Some(entry) = stack.topmost(domain, stack.depth.get()) {
-            // SAFETY: the entry was filled when its domain was set, and only this thread gets at it.
-            let region = unsafe { (*entry.region.get()).assume_init_mut() };
-            if let Some(region) = region {
-                with(region);
-            }
+    let stack = stack();
+    if let Some(entry) = stack.topmost(domain, stack.depth.get()) {
+        let region = entry.region.get().cast::<Option<Running>>();
+        // SAFETY: the entry was filled when its domain was set, and only this thread gets at it.
+        if let Some(region) = unsafe { &mut *region } {
+            with(region);
         }
-    });
+    }
 }
 
 impl Stack {

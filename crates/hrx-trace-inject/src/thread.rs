@@ -51,12 +51,11 @@ struct Waiting {
 #[inline(always)]
 pub fn lane_in(capture: &'static Capture) -> usize {
     let now = u64::from(capture.serial) << 32 | u64::from(CHANGES.load(Ordering::Relaxed));
-    LOCAL.with(|local| {
-        if local.seen.get() == now {
-            return local.lane.get();
-        }
-        as_guest(|| introduce(capture, local, now)).unwrap_or(lane::HOST)
-    })
+    let (seen, lane) = LOCAL.with(|local| (local.seen.get(), local.lane.get()));
+    if seen == now {
+        return lane;
+    }
+    LOCAL.with(|local| as_guest(|| introduce(capture, local, now)).unwrap_or(lane::HOST))
 }
 
 /// Its first event in the capture, or a thread has been named since its last.

@@ -2,6 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::mem::offset_of;
+use std::sync::atomic::{AtomicI32, AtomicPtr};
 
 /// `ITT_MAGIC`.
 pub const MAGIC: [u8; 8] = [0xED, 0xAB, 0xAB, 0xEC, 0x0D, 0xEE, 0xDA, 0x30];
@@ -58,6 +59,15 @@ pub struct ApiInfo {
 
 const _: () = assert!(size_of::<ApiInfo>() == 40);
 
+/// What each handle reserves for the listener.
+#[repr(C)]
+pub struct Reserved {
+    /// `extra1`: whose `extra2` is. 0: no one's.
+    pub owner: AtomicI32,
+    /// `extra2`.
+    pub known: AtomicPtr<c_void>,
+}
+
 /// `__itt_domain`.
 #[repr(C)]
 pub struct Domain {
@@ -67,15 +77,13 @@ pub struct Domain {
     pub name_a: *const c_char,
     /// Null here.
     pub name_w: *mut c_void,
-    /// Reserved to the runtime, which is us.
-    pub extra1: c_int,
-    /// Reserved to the runtime.
-    pub extra2: *mut c_void,
+    /// `extra1` and `extra2`.
+    pub reserved: Reserved,
     /// The next one of the client's list.
     pub next: *mut Domain,
 }
 
-const _: () = assert!(size_of::<Domain>() == 48 && offset_of!(Domain, extra2) == 32);
+const _: () = assert!(size_of::<Domain>() == 48 && offset_of!(Domain, reserved.known) == 32);
 
 /// `__itt_string_handle`.
 #[repr(C)]
@@ -84,15 +92,14 @@ pub struct StringHandle {
     pub str_a: *const c_char,
     /// Null here.
     pub str_w: *mut c_void,
-    /// Reserved to the runtime.
-    pub extra1: c_int,
-    /// Reserved to the runtime.
-    pub extra2: *mut c_void,
+    /// `extra1` and `extra2`.
+    pub reserved: Reserved,
     /// The next one of the client's list.
     pub next: *mut StringHandle,
 }
 
-const _: () = assert!(size_of::<StringHandle>() == 40 && offset_of!(StringHandle, extra2) == 24);
+const _: () =
+    assert!(size_of::<StringHandle>() == 40 && offset_of!(StringHandle, reserved.known) == 24);
 
 /// `__itt_counter_info_t`, which `__itt_counter` points to.
 #[repr(C)]
@@ -109,15 +116,13 @@ pub struct Counter {
     pub metadata_type: c_int,
     /// Unused here.
     pub index: c_long,
-    /// Reserved to the runtime.
-    pub extra1: c_int,
-    /// Reserved to the runtime.
-    pub extra2: *mut c_void,
+    /// `extra1` and `extra2`.
+    pub reserved: Reserved,
     /// The next one of the client's list.
     pub next: *mut Counter,
 }
 
-const _: () = assert!(size_of::<Counter>() == 72 && offset_of!(Counter, extra2) == 56);
+const _: () = assert!(size_of::<Counter>() == 72 && offset_of!(Counter, reserved.known) == 56);
 
 /// `__itt_id`.
 #[repr(C)]
