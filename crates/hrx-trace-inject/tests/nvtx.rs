@@ -6,6 +6,7 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -37,13 +38,16 @@ struct Found {
 }
 
 /// Kills the program a random moment after it has begun, and compares the capture with its log.
-fn kill_and_compare(threads: usize, levels: usize, way: &str, random: &mut fastrand::Rng) {
+fn kill_and_compare(
+    program: &Path,
+    threads: usize,
+    levels: usize,
+    way: &str,
+    random: &mut fastrand::Rng,
+) {
     let bed = Bed::new();
-    let Some(program) = compiled(bed.path(), "nvtx_log.c", &[]) else {
-        return;
-    };
     let log_path = bed.path().join("log");
-    let mut command = bed.heard(&program);
+    let mut command = bed.heard(program);
     command
         .env("HRX_TRACE_CAPACITY", "140000")
         .arg(&log_path)
@@ -164,11 +168,15 @@ fn kill_and_compare(threads: usize, levels: usize, way: &str, random: &mut fastr
 }
 
 fn kill_often(threads: usize, levels: usize, way: &str) {
+    let bed = Bed::new();
+    let Some(program) = compiled(bed.path(), "nvtx_log.c", &[]) else {
+        return;
+    };
     let seed = fastrand::u64(..);
     println!("seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
     for _ in 0..if is_big() { 1_000 } else { 34 } {
-        kill_and_compare(threads, levels, way, &mut random);
+        kill_and_compare(&program, threads, levels, way, &mut random);
     }
 }
 
