@@ -27,6 +27,20 @@ pub struct Label(pub(crate) u32);
 impl Label {
     /// No name: viewers show "native region".
     pub const NONE: Self = Self(0);
+
+    /// As a number, for interfaces that keep it in an atomic or hand it to another language; 0: [`Label::NONE`].
+    #[inline]
+    #[must_use]
+    pub const fn to_bits(self) -> u32 {
+        self.0
+    }
+
+    /// The label that [`Label::to_bits`] gave this number of. Any other number is a label that readers do not know.
+    #[inline]
+    #[must_use]
+    pub const fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
 }
 
 /// An interned name of arguments, such as "shape" or "bytes": see [`crate::Region::argument`]. It means something only to the recorder that returned it.
@@ -36,6 +50,20 @@ pub struct Key(pub(crate) u32);
 impl Key {
     /// No name: the argument has a value alone.
     pub const NONE: Self = Self(0);
+
+    /// As [`Label::to_bits`].
+    #[inline]
+    #[must_use]
+    pub const fn to_bits(self) -> u32 {
+        self.0
+    }
+
+    /// As [`Label::from_bits`].
+    #[inline]
+    #[must_use]
+    pub const fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
 }
 
 /// What a caller says about a region or a mark. Every value but the lane is 0, none or false by default.

@@ -42,6 +42,15 @@ impl Life {
         }
     }
 
+    /// Says that the end is a clean one. The capture goes on.
+    pub fn conclude(&self) {
+        // Closed in a forked child too.
+        if self.gate.is_open() {
+            self.cache_dropped();
+            self.counters.set_finished(self.now_ns());
+        }
+    }
+
     /// Says that the process began to exit. The capture goes on: other exit handlers may record, and may crash.
     pub fn leave_by_exit(&self) {
         // Closed in a forked child too.

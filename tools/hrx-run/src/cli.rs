@@ -11,7 +11,8 @@ use hrx_convert::{DurationNs, Expectation, Generated, byte_count};
 /// Run any program with a recorder in it; when it dies, say what was running
 ///
 /// The program has its own place: the terminal, the standard input, signals and job control are as without hrx-run, and hrx-run ends with the
-/// program's exit code or dies of the same signal. Only $HRX_TRACE_DIR differs (and $HRX_TRACE_HEARTBEAT, if asked for). What hrx-run has to say it writes to the standard error.
+/// program's exit code or dies of the same signal. Only variables differ: $HRX_TRACE_DIR, those by which programs with annotations (NVTX, ITT, ROCTX) find
+/// the listener, and $HRX_TRACE_HEARTBEAT, if asked for. What hrx-run has to say it writes to the standard error.
 ///
 /// All times are host-observed: driver and scheduling overhead are in them, and they are never device timestamps.
 #[derive(Debug, Parser)]
@@ -38,6 +39,10 @@ pub struct Arguments {
     /// Have the program's recorder say every DURATION that the program lives, as 100ms: a capture then tells when it died also if it hung before
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub heartbeat: Option<Duration>,
+
+    /// How many events the listener keeps of each process that announces its steps through NVTX, ITT or ROCTX [default: 65536]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub capacity: Option<u64>,
 
     /// Say what is running when no event has come for DURATION, as 60s; once for each hang, and without touching the program
     #[arg(long, value_name = "DURATION", value_parser = duration)]

@@ -1,4 +1,4 @@
-//! Starts the program as the caller would have: the same process group, terminal, streams, signals and environment but for one variable.
+//! Starts the program as the caller would have: the same process group, terminal, streams, signals and environment but for the variables that say where to record.
 
 use std::ffi::OsString;
 use std::io;
@@ -34,6 +34,8 @@ pub struct Program {
 pub struct Variables<'run> {
     pub folder: Option<&'run Path>,
     pub heartbeat: Option<Duration>,
+    /// What makes it load the listener.
+    pub listener: &'run [(&'static str, OsString)],
 }
 
 /// A program that could not be started: the system's error, and the exit code for it.
@@ -66,6 +68,9 @@ pub fn launch(
     if let Some(period) = variables.heartbeat {
         let milliseconds = period.as_nanos().div_ceil(1_000_000);
         command.env(HEARTBEAT_VARIABLE, milliseconds.to_string());
+    }
+    for (variable, value) in variables.listener {
+        command.env(variable, value);
     }
     inherited.restore_in_program(&mut command);
     command.spawn().map(Program::of).map_err(refused)

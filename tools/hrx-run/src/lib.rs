@@ -3,7 +3,7 @@
 //! A library for the command's own `main`: it promises nothing else.
 //!
 //! The files, each using only those before it: `say`; `inherited` and `status`, which have all unsafe code; `signals`, `sentinel` and `relay`, which tell
-//! what was sent to hrx-run alone; `launch`, `ending`, `terminal`; `oom`; `witness`; `captures`, `collect` and `folder`; `stuck`, `supervise`, `hooks`;
+//! what was sent to hrx-run alone; `listener`, `launch`, `ending`, `terminal`; `oom`; `witness`; `captures`, `collect` and `folder`; `stuck`, `supervise`, `hooks`;
 //! `summary`, `report`; `cli`.
 
 mod captures;
@@ -14,6 +14,7 @@ mod folder;
 mod hooks;
 mod inherited;
 mod launch;
+mod listener;
 mod oom;
 mod relay;
 mod report;
@@ -100,7 +101,9 @@ fn run(arguments: &Arguments) -> Result<How> {
     // Before the program, so that it gets every signal that the program gets.
     let sentinel = Sentinel::start(&arguments.command).ok();
     let name = &arguments.command[0];
+    let listener = listener::find().map(|path| listener::variables(&path, arguments.capacity));
     let variables = Variables {
+        listener: listener.as_deref().unwrap_or_default(),
         folder: folder.as_ref().map(Folder::path),
         heartbeat: arguments.heartbeat,
     };
