@@ -151,7 +151,7 @@ impl Expected {
     /// The same beside other captures, in one file: what was running ends at the capture's own last moment.
     pub fn among_others(mut self) -> Self {
         for region in &mut self.regions {
-            let until_ns = self.end.at_ns.max(region.start_ns);
+            let until_ns = self.end.at_ns.max(region.start_ns + 1);
             region.duration_ns.get_or_insert(until_ns - region.start_ns);
         }
         self

@@ -201,7 +201,7 @@ impl<Sink: Write> Chrome<Sink> {
         }
         if ends {
             for (region, place) in open.iter().zip(&places).rev() {
-                let until_ns = outcome.open_until_ns(capture).max(region.start_ns);
+                let until_ns = outcome.open_until_ns(capture, region);
                 slices.push_end(chunk, &mut self.texts, region, place.tid, until_ns);
             }
             return;
@@ -213,7 +213,7 @@ impl<Sink: Write> Chrome<Sink> {
                 chunk,
                 MarkKind::LastSlice,
                 (capture.pid, place.tid),
-                outcome.open_until_ns(capture),
+                outcome.end_ns(capture),
                 marks::unfinished(capture, outcome),
                 &Value::Object(Default::default()),
             );

@@ -382,7 +382,7 @@ impl<Sink: Write> Perfetto<Sink> {
             };
             slice.write(&mut self.packets, self.head, capture)?;
             if ends {
-                let until_ns = outcome.open_until_ns(capture).max(region.start_ns);
+                let until_ns = outcome.open_until_ns(capture, region);
                 slice.write_end(&mut self.packets, self.head, until_ns)?;
             } else {
                 tracks.insert(slice.track_uuid);
@@ -390,7 +390,7 @@ impl<Sink: Write> Perfetto<Sink> {
         }
         let name = marks::unfinished(capture, outcome);
         for uuid in tracks {
-            let at_ns = outcome.open_until_ns(capture);
+            let at_ns = outcome.end_ns(capture);
             let packets = &mut self.packets;
             instants::write_mark(
                 packets,
