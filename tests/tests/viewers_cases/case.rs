@@ -150,8 +150,11 @@ impl Region {
 impl Expected {
     /// The same beside other captures, in one file: what was running ends at the capture's own last moment.
     pub fn among_others(mut self) -> Self {
+        let unfinished = (self.regions.iter()).filter(|region| region.duration_ns.is_none());
+        let newest_ns = unfinished.map(|region| region.start_ns).max();
+        // What begins at the last moment is shown for a nanosecond, and so all end by that.
+        let until_ns = self.end.at_ns.max(newest_ns.unwrap_or_default() + 1);
         for region in &mut self.regions {
-            let until_ns = self.end.at_ns.max(region.start_ns + 1);
             region.duration_ns.get_or_insert(until_ns - region.start_ns);
         }
         self

@@ -261,6 +261,8 @@ fn assert_regions(what: &str, process: &Expected, output: &Output, view: &View, 
                         expected.start_ns + shown_ns,
                     )
                 }
+                // At the last moment that is shown, JSON has no later one for its end.
+                (Some(1), None) => expected.start_ns >= 1 << 62,
                 (Some(expected), Some(shown)) => near(expected, shown),
                 (expected, shown) => expected == shown,
             };
@@ -309,7 +311,12 @@ fn assert_marks(what: &str, process: &Expected, output: &Output, view: &View, sl
         marks.iter().partition(|mark| mark.name == LAST_MOMENT);
 
     let reaching: Vec<_> = last_moments.iter().map(|mark| mark.track).collect();
-    let unfinished = regions.iter().filter(|slice| slice.duration_ns.is_none());
+    // Beside other captures, what was running ends with its own, and has no such mark.
+    let is_alone = process
+        .regions
+        .iter()
+        .any(|region| region.duration_ns.is_none());
+    let unfinished = (regions.iter()).filter(|slice| is_alone && slice.duration_ns.is_none());
     let unfinished: BTreeSet<_> = unfinished.map(|slice| slice.track).collect();
     assert_eq!(
         reaching.len(),

@@ -1,6 +1,6 @@
 //! The outcome of reading one capture: the reader's report, what a filter left out, and what the output had no room for.
 
-use hrx_trace_reader::{Ending, OpenRegion, Report, Trace};
+use hrx_trace_reader::{Ending, Report, Trace};
 
 use crate::input::captures::Capture;
 use crate::input::other_lanes::LaneCount;
@@ -44,10 +44,12 @@ impl Outcome {
         self.until_ns.unwrap_or(self.report.last_ns)
     }
 
-    /// Until when an open region of the capture is drawn beside those of other captures: to [`Self::end_ns`], and for a nanosecond at least. Perfetto takes an end
+    /// Until when open regions are drawn beside those of other captures: all to [`Self::end_ns`], or a nanosecond longer if one began only then. Perfetto takes an end
     /// at the moment of the beginning for none.
-    pub fn open_until_ns(&self, capture: &Capture, region: &OpenRegion) -> u64 {
-        self.end_ns(capture).max(region.start_ns.saturating_add(1))
+    pub fn open_until_ns(&self, capture: &Capture) -> u64 {
+        let begun_ns = self.report.open_regions.iter().map(|open| open.start_ns);
+        let newest_ns = begun_ns.max().unwrap_or_default();
+        self.end_ns(capture).max(newest_ns.saturating_add(1))
     }
 
     /// Where the drawing of a capture ends: at the end of the window, or as far as [`running_until`] knows.

@@ -200,8 +200,8 @@ impl<Sink: Write> Chrome<Sink> {
             }
         }
         if ends {
+            let until_ns = outcome.open_until_ns(capture);
             for (region, place) in open.iter().zip(&places).rev() {
-                let until_ns = outcome.open_until_ns(capture, region);
                 slices.push_end(chunk, &mut self.texts, region, place.tid, until_ns);
             }
             return;
@@ -756,9 +756,9 @@ mod tests {
                 )
             })
             .collect();
-        let end = |tid| (json!(tid), json!(0.5004), json!(4242));
+        let end = |tid| (json!(tid), json!(0.5014), json!(4242));
         assert_eq!(ends.len(), of_phase(&document, "B").len());
-        // The newest ends first.
+        // The newest ends first. It began at the capture's last moment, and is shown for a nanosecond.
         assert_eq!(ends, [end(2_000), end(2_001), end(2_000)]);
         assert!(marks_of(&document).iter().all(|mark| mark["ph"] == "i"));
     }

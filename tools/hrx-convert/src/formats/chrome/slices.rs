@@ -225,7 +225,7 @@ impl Slices<'_> {
         line.extend_from_slice(b",\n{\"ph\":\"E\"");
         self.push_open_name(line, texts, region, tid);
         line.extend_from_slice(b",\"ts\":");
-        push_ts_within(line, last_ns.min(SHOWN_NS_MAX), 4);
+        push_ts_within(line, last_ns.min(SHOWN_NS_MAX + 1), 4);
         line.push(b'}');
     }
 

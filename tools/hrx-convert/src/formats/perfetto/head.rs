@@ -169,8 +169,27 @@ impl Head {
         at_ns: u64,
         event: TrackEvent,
     ) -> io::Result<()> {
+        self.put_at(packets, at_ns.min(SHOWN_NS_MAX), event)
+    }
+
+    /// Writes the end of what began no later than the last moment that is shown: it can be one later.
+    pub fn end_at<Sink: Write>(
+        self,
+        packets: &mut PacketStream<Sink>,
+        at_ns: u64,
+        event: TrackEvent,
+    ) -> io::Result<()> {
+        self.put_at(packets, at_ns.min(SHOWN_NS_MAX + 1), event)
+    }
+
+    fn put_at<Sink: Write>(
+        self,
+        packets: &mut PacketStream<Sink>,
+        at_ns: u64,
+        event: TrackEvent,
+    ) -> io::Result<()> {
         packets.put(&TracePacket {
-            timestamp: Some(self.epoch_ns + at_ns.min(SHOWN_NS_MAX)),
+            timestamp: Some(self.epoch_ns + at_ns),
             sequence_flags: Some(NEEDS_INCREMENTAL_STATE),
             track_event: Some(event),
             ..TracePacket::of_sequence(HEAD_SEQUENCE)

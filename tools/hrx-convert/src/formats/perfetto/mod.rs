@@ -363,6 +363,7 @@ impl<Sink: Write> Perfetto<Sink> {
             })
             .collect();
         let (until_ns, _) = running_until(&capture.trace, &outcome.report, capture.shift_ns);
+        let drawn_until_ns = outcome.open_until_ns(capture);
         let mut tracks = BTreeSet::new();
         // The newest is placed first, so that those that began before it can go around it.
         for (region, flow_id) in open.iter().zip(flow_ids).rev() {
@@ -382,8 +383,7 @@ impl<Sink: Write> Perfetto<Sink> {
             };
             slice.write(&mut self.packets, self.head, capture)?;
             if ends {
-                let until_ns = outcome.open_until_ns(capture, region);
-                slice.write_end(&mut self.packets, self.head, until_ns)?;
+                slice.write_end(&mut self.packets, self.head, drawn_until_ns)?;
             } else {
                 tracks.insert(slice.track_uuid);
             }

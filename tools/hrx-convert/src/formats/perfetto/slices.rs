@@ -246,7 +246,7 @@ impl OpenSlice<'_> {
         head: Head,
         at_ns: u64,
     ) -> io::Result<()> {
-        head.event_at(
+        head.end_at(
             packets,
             at_ns,
             TrackEvent {
