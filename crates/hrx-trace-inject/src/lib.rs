@@ -2,7 +2,7 @@
 //!
 //! The interfaces load this library into a program that knows nothing of it. So the program comes first. Invariants:
 //! - After a name's first time, an announcement takes no lock, allocates nothing and makes no system call, except that a thread's first one asks for its id.
-//! - What can fail or take long runs with the thread's cancellation off and its `errno` kept ([`guest`]), and a signal handler that comes in between finds no lock.
+//! - What can fail or take long runs with the thread's cancellation off and its `errno` kept (`guest`), and a signal handler that comes in between finds no lock.
 //! - Nothing is ever unloaded, and no thread-local has a destructor: announcements may come from exit handlers, destructors and threads that end.
 //! - Whatever goes wrong, the program runs on as if this library were not there.
 //!
