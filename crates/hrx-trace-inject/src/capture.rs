@@ -9,10 +9,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::{env, ptr, thread, time::Duration};
 
-use hrx_trace::{Key, Label, Options, Recorder};
+use hrx_trace::{Key, Options, Recorder};
 
 use crate::guest::{as_guest, is_secure};
-use crate::names::Names;
+use crate::names::{Interner, Names};
 use crate::pages;
 
 /// Events of a process, unless `$HRX_TRACE_CAPACITY` says otherwise.
@@ -216,12 +216,13 @@ fn write_to_stderr(line: &[u8]) {
 }
 
 impl Capture {
-    /// The label `text` of the group `group`; of none if that is empty.
-    pub fn label(&self, group: &str, text: &str) -> Label {
-        if group.is_empty() {
-            self.recorder.label(text)
-        } else {
-            self.recorder.label_in(group, text)
+    /// What its names are interned with.
+    #[inline(always)]
+    pub fn interner(&self) -> Interner<'_> {
+        Interner {
+            recorder: &self.recorder,
+            names: &self.names,
+            serial: self.serial,
         }
     }
 }

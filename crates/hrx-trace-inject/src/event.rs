@@ -114,7 +114,7 @@ pub fn value(domain: &'static Domain, message: Message<'_>, number: f64) {
 /// Gives `region` an argument, if it is of the capture that runs.
 pub fn argue(region: &mut Running, key: &[u8], value: Value<'_>) {
     if let Some(capture) = running() {
-        region.argument(names::key(capture, key), value);
+        region.argument(names::key(&capture.interner(), key), value);
     }
 }
 
@@ -140,8 +140,8 @@ pub fn mark(domain: &'static Domain, said: Said<'_>) {
 #[inline(always)]
 fn named(capture: &Capture, domain: &'static Domain, message: Message<'_>) -> Named {
     match message {
-        Message::Registered(kept) => kept.named(capture),
-        Message::Text(text) => name(capture, domain.group, text),
+        Message::Registered(kept) => kept.named(&capture.interner()),
+        Message::Text(text) => name(&capture.interner(), domain.group, text),
         Message::None => Named::NONE,
     }
 }

@@ -5,9 +5,8 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use hrx_trace::{Key, Label};
+use hrx_trace::{Key, Label, Recorder};
 
-use crate::capture::Capture;
 use crate::guest::as_guest;
 use crate::table::{self, Member, Table};
 use crate::text::Text;
@@ -50,6 +49,25 @@ enum Kind {
     Key,
 }
 
+/// What names are interned with: a capture, as far as it matters here.
+pub struct Interner<'capture> {
+    pub recorder: &'capture Recorder,
+    pub names: &'capture Names,
+    /// As the capture's.
+    pub serial: u32,
+}
+
+impl Interner<'_> {
+    /// The label `text` of the group `group`; of none if that is empty.
+    fn label(&self, group: &str, text: &str) -> Label {
+        if group.is_empty() {
+            self.recorder.label(text)
+        } else {
+            self.recorder.label_in(group, text)
+        }
+    }
+}
+
 /// The names of a capture.
 pub struct Names(Table<Name>);
 
@@ -86,7 +104,7 @@ impl Names {
 
 /// The name `text` in `group`, whose texts are one if their addresses are.
 #[inline]
-pub fn name(capture: &Capture, group: &'static str, text: &[u8]) -> Named {
+pub fn name(capture: &Interner<'_>, group: &'static str, text: &[u8]) -> Named {
     let hash = hash(Kind::Event, group, text);
     match capture
         .names
@@ -102,7 +120,7 @@ pub fn name(capture: &Capture, group: &'static str, text: &[u8]) -> Named {
 }
 
 /// The key `text` of arguments.
-pub fn key(capture: &Capture, text: &[u8]) -> Key {
+pub fn key(capture: &Interner<'_>, text: &[u8]) -> Key {
     let hash = hash(Kind::Key, "", text);
     if let Some(name) = capture
         .names
@@ -127,7 +145,7 @@ fn hash(kind: Kind, group: &'static str, text: &[u8]) -> u64 {
 }
 
 /// Its first time, or one of too many.
-fn intern(capture: &Capture, group: &'static str, text: &[u8]) -> Named {
+fn intern(capture: &Interner<'_>, group: &'static str, text: &[u8]) -> Named {
     let unspelled = |label| Named {
         label,
         is_spelled: false,
@@ -149,7 +167,7 @@ fn intern(capture: &Capture, group: &'static str, text: &[u8]) -> Named {
 }
 
 /// Counts one more name of `shape`. The label of the shape, once there are many.
-fn shape_if_many(capture: &Capture, group: &'static str, shape: &Text) -> Option<Label> {
+fn shape_if_many(capture: &Interner<'_>, group: &'static str, shape: &Text) -> Option<Label> {
     let text = shape.as_str().as_bytes();
     let found = capture
         .names
@@ -171,7 +189,7 @@ fn shape_if_many(capture: &Capture, group: &'static str, shape: &Text) -> Option
 }
 
 fn add(
-    capture: &Capture,
+    capture: &Interner<'_>,
     kind: Kind,
     group: &'static str,
     text: &[u8],
@@ -211,7 +229,7 @@ impl Kept {
 
     /// Its name in `capture`.
     #[inline]
-    pub fn named(&self, capture: &Capture) -> Named {
+    pub fn named(&self, capture: &Interner<'_>) -> Named {
         let known = self.known.load(Ordering::Relaxed);
         if known >> 32 == u64::from(capture.serial) {
             return Named {
