@@ -1,7 +1,7 @@
 //! Perfetto's own format, decoded with Perfetto's own Python package, joined with a trace of the same host's devices, and compared in size with the
 //! JSON; and what both formats show besides regions. What viewers show of the regions is tested in `viewers_cases`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -60,31 +60,6 @@ const ORDER: [&str; 7] = [
     "lane 9",
 ];
 
-/// The bug: lanes directly under the process were sorted by name, whatever their ranks. Found on a picture of Perfetto's user interface, which makes
-/// this query.
-#[test]
-fn perfetto_shows_lanes_in_their_order() {
-    let Some(tools) = Tools::trace_processor() else {
-        return;
-    };
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let capture = pipeline().write(folder.path(), "run.hrxt");
-    for options in [&[][..], &["--no-marks"]] {
-        let to = folder.path().join("run.pftrace");
-        convert(
-            &[&capture],
-            &to,
-            &[&["--format", "perfetto"], options].concat(),
-        );
-        let order = "include perfetto module viz.summary.track_event;
-            select name from _track_event_tracks_ordered_groups where parent_id is not null order by order_id";
-        let answers = tools.query(&[to], &[order]);
-        let rows = &answers[0].as_ref().expect("no error")[0];
-        let names: Vec<_> = rows.iter().filter_map(|row| row["name"].as_str()).collect();
-        assert_eq!(names, ORDER);
-    }
-}
-
 const DECODE: &str = r#"
 import json, sys
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
@@ -114,9 +89,9 @@ for packet in trace.packet:
     if packet.HasField("track_descriptor"):
         track = packet.track_descriptor
         assert track.uuid not in tracks
-        tracks[track.uuid] = {"name": track.name or track.process.process_name, "pid": track.process.pid,
-            "parent": tracks.get(track.parent_uuid, {}).get("name"), "rank": track.sibling_order_rank,
-            "ordering": track.child_ordering}
+        tracks[track.uuid] = {"name": track.name or track.thread.thread_name or track.process.process_name,
+            "pid": track.process.pid or track.thread.pid, "parent": tracks.get(track.parent_uuid, {}).get("name"),
+            "tid": track.thread.tid if track.HasField("thread") else None}
     if packet.HasField("track_event"):
         event = packet.track_event
         assert packet.sequence_flags == (0 if event.type == 2 else 2)
@@ -168,28 +143,34 @@ fn perfettos_own_package_decodes_the_trace() {
     assert_eq!(facts["account"]["recovered"], 9);
     assert_eq!(facts["ending"], "writer-died");
 
-    // The tracks are in the order of their lanes, sub-lanes after their lane.
+    // The tracks are threads, by their tids in the order of their lanes, sub-lanes after their lane; counters are none.
     let tracks = decoded["tracks"].as_array().expect("tracks");
     let process = "pipeline rank=3 (host-observed)";
-    let lanes = tracks
+    let named = |track: &Value| track["name"].as_str().expect("a name").to_owned();
+    let threads: BTreeMap<i64, String> = tracks
         .iter()
-        .filter(|track| track["parent"] == "capture (host-observed)");
-    let ranks: BTreeMap<i64, &str> = lanes
-        .map(|track| {
-            (
-                track["rank"].as_i64().expect("a rank"),
-                track["name"].as_str().expect("a name"),
-            )
-        })
+        .filter_map(|track| Some((track["tid"].as_i64()?, named(track))))
         .collect();
-    assert_eq!(ranks.into_values().collect::<Vec<_>>(), ORDER);
+    let lanes = ORDER.iter().filter(|name| !name.contains("copy rate"));
+    let expected: Vec<String> = ["capture (host-observed)"]
+        .iter()
+        .chain(lanes)
+        .map(|name| format!("{name} · track"))
+        .collect();
+    assert_eq!(threads.into_values().collect::<Vec<_>>(), expected);
+    let counters = tracks.iter().filter(|track| track["tid"].is_null()).skip(1);
+    let rates = ORDER.iter().filter(|name| name.contains("copy rate"));
     assert_eq!(
-        tracks[..2],
-        [
-            json!({"name": process, "pid": 4242, "parent": null, "rank": 0, "ordering": 0}),
-            json!({"name": "capture (host-observed)", "pid": 0, "parent": process, "rank": 0, "ordering": 3}),
-        ]
+        counters.map(named).collect::<BTreeSet<_>>(),
+        rates
+            .map(|name| (*name).to_owned())
+            .collect::<BTreeSet<_>>()
     );
+    assert_eq!(
+        tracks[0],
+        json!({"name": process, "pid": 4242, "parent": null, "tid": null})
+    );
+    assert!(tracks[1..].iter().all(|track| track["parent"] == process));
 
     let rows = decoded["rows"].as_array().expect("rows");
     let of = |kind: &str| {
@@ -214,7 +195,7 @@ fn perfettos_own_package_decodes_the_trace() {
     assert_eq!(
         begins[3],
         json!({
-            "at": 78_000_120_001_u64, "track": "download", "type": "begin",
+            "at": 78_000_120_001_u64, "track": "download · track", "type": "begin",
             "name": "native region (host-observed) [failed]", "categories": ["hrx.host-observed"], "flows": 1,
             "args": {"copied_bytes": "18446744073709551615", "failed": true, "status": 7, "correlation_id": 1, "thread_id": 99},
         })

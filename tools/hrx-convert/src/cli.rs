@@ -121,10 +121,10 @@ Expectations (--expect):
   A figure that does not exist, such as the p99 of no regions, meets none. Percentiles are rounded up by at most 0.1 %.
 
 Exit codes:
-  0  done; with --check: intact, and finished, left by exit or still recording
+  0  done; with --check: intact, and finished, left by exit, being torn down or still recording
   1  no capture can be read, or the output cannot be written
   2  the command line is wrong
-  3  with --check: intact, but the writer died, or it cannot be told that it did not
+  3  with --check: intact, but the writer died, ended without finish or was replaced by exec, or it cannot be told that it was not
   4  with --check: damaged, or with torn records
   5  some of several files cannot be read; the others are done
   6  with --check: an expectation is not met

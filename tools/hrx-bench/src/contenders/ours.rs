@@ -1,6 +1,6 @@
 //! Our recorder, through each of its entry points.
 
-use hrx_trace::{Event, Recorder, Tracer, Writer};
+use hrx_trace::{Event, Key, Label, Recorder, Tracer, Writer};
 
 use crate::measuring::contender::{Contender, Fields};
 
@@ -84,6 +84,71 @@ impl Contender for BeginFinish {
     #[inline]
     fn event(&self, (): &mut (), fields: &Fields) {
         self.0.begin(event(fields)).finish();
+    }
+}
+
+/// `Recorder::mark`, which reads the clock itself.
+pub struct Mark(pub Recorder);
+
+impl Contender for Mark {
+    type Thread<'a> = ();
+
+    fn thread(&self, _: usize) {}
+
+    #[inline]
+    fn event(&self, (): &mut (), fields: &Fields) {
+        self.0.mark(event(fields));
+    }
+}
+
+/// `Recorder::value`, which reads the clock itself.
+pub struct Value {
+    recorder: Recorder,
+    label: Label,
+}
+
+impl Value {
+    pub fn new(recorder: Recorder) -> Self {
+        let label = recorder.label("queue depth");
+        Self { recorder, label }
+    }
+}
+
+impl Contender for Value {
+    type Thread<'a> = ();
+
+    fn thread(&self, _: usize) {}
+
+    #[inline]
+    fn event(&self, (): &mut (), fields: &Fields) {
+        self.recorder.value(self.label, fields.copied_bytes as f64);
+    }
+}
+
+/// `Recorder::begin`, `Region::argument` with a number and with a text of one record, and `Region::finish`.
+pub struct TwoArguments {
+    recorder: Recorder,
+    keys: [Key; 2],
+}
+
+impl TwoArguments {
+    pub fn new(recorder: Recorder) -> Self {
+        let keys = ["batch", "layer"].map(|key| recorder.key(key));
+        Self { recorder, keys }
+    }
+}
+
+impl Contender for TwoArguments {
+    type Thread<'a> = ();
+
+    fn thread(&self, _: usize) {}
+
+    #[inline]
+    fn event(&self, (): &mut (), fields: &Fields) {
+        let mut region = self.recorder.begin(event(fields));
+        region.argument(self.keys[0], fields.copied_bytes as u64);
+        region.argument(self.keys[1], "encoder.3.attention");
+        region.finish();
     }
 }
 

@@ -55,7 +55,7 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         title: "the caller's two clock reads counted, 1 thread, ring in cache",
-        note: "begin + finish and record_between: their own two, instead of the caller's",
+        note: "begin + finish and record_between: their own two, instead of the caller's; mark and value: one",
         sample_factor: 1,
         cases: |setup, _| clocked(setup),
     },
@@ -265,6 +265,9 @@ fn clocked(setup: &Setup) -> Result<Vec<Case<'_>>> {
     group.load = Load::Bare;
     let recorder = || setup.tmpfs.recorder(&options);
     group.add(names::BEGIN_FINISH, ours::BeginFinish(recorder()?));
+    group.add(names::TWO_ARGUMENTS, ours::TwoArguments::new(recorder()?));
+    group.add(names::MARK, ours::Mark(recorder()?));
+    group.add(names::VALUE, ours::Value::new(recorder()?));
     group.add(names::RECORD_BETWEEN, ours::RecordBetween(recorder()?));
     let own = options.clone().writers(1);
     let recorder = || setup.tmpfs.recorder(&own);

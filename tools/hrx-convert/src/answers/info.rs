@@ -11,6 +11,7 @@ use crate::input::inspection::{Inspected, inspect};
 use crate::input::outcome::{is_complete, span_ns};
 use crate::output::console::{columns, print};
 use crate::output::printable::{printable, printable_json};
+use crate::text::names::thread_text;
 use crate::text::quantities::{counted, duration_text};
 use crate::text::words::{account_text, ending_words, witness_text};
 use crate::text::wrap::{cut, wrap};
@@ -174,20 +175,6 @@ fn fact_sheet(inspected: &Inspected, columns: usize) -> String {
     sheet.list("running", &facts.open_regions, |open| {
         open_text(open, about, columns - REST_COLUMNS)
     });
-    if hidden > 0 {
-        let more = if facts.open_regions.is_empty() {
-            "region"
-        } else {
-            "more region"
-        };
-        sheet.line(
-            "running",
-            &format!(
-                "and {}, not shown because the open table was full",
-                counted(hidden, more)
-            ),
-        );
-    }
     if facts.damages.is_empty() {
         sheet.line("damage", "none found");
     }
@@ -230,7 +217,8 @@ fn open_text(open: &RunningRegion, about: &str, label_columns_max: usize) -> Str
     if open.copied_bytes.0 != 0 {
         text += &format!(", copying {}", counted(open.copied_bytes.0, "byte"));
     }
-    text + &format!(", thread {}", open.thread_id)
+    let thread = thread_text(open.thread.as_deref(), open.thread_id);
+    text + &format!(", thread {}", printable(&thread))
 }
 
 /// A sheet of keys and values.

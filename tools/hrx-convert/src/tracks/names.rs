@@ -9,6 +9,9 @@ pub const REGION_CATEGORY: &str = "hrx.host-observed";
 /// The category of marks that describe the capture, not one of its events.
 pub const MARK_CATEGORY: &str = "hrx.capture.host-observed";
 
+/// Follows the name of each track, because Perfetto shows the tid right after it: "lane 7 8" would be two numbers, of which one says nothing.
+pub const TRACK_SUFFIX: &str = " · track";
+
 /// The name of a lane's track.
 pub fn track_name(capture: &Capture, lane: LaneKey, sub_lane: usize) -> String {
     let lane = match lane {

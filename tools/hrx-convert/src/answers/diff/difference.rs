@@ -15,7 +15,9 @@ use crate::figures::exact::saturated;
 use crate::figures::groups::{LabelKey, LaneKey, OTHER_LABELS, lane_key_name};
 use crate::figures::measures::Measures;
 use crate::figures::statistics::Figures;
+use crate::input::captures::Capture;
 use crate::input::other_lanes::LaneCount;
+use crate::text::names::{lane_name, lane_text};
 
 /// The document.
 #[derive(Debug, Serialize)]
@@ -118,19 +120,50 @@ impl Difference {
 /// Figures with the percentiles that are compared: the median and the 99th.
 pub type Compared = Measures<[Percentile; 2]>;
 
-/// The figures of lanes in their order; of each lane the whole first, then labels in the order of their names.
-pub type FiguresByName = BTreeMap<(LaneKey, Option<String>), Compared>;
+/// A lane in both captures: by its name, if the program gave it one. Its number can be another in each.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LaneInBoth {
+    Number(u32),
+    Named(String),
+    Others,
+}
 
-/// Arranges figures by name. No two labels of a lane have the same name.
+impl LaneInBoth {
+    /// The lane of one capture.
+    pub fn of(capture: &Capture, lane: LaneKey) -> Self {
+        match lane {
+            LaneKey::Others => Self::Others,
+            LaneKey::Number(number) => match lane_text(capture, number) {
+                text if text == lane_name(number) => Self::Number(number),
+                text => Self::Named(text),
+            },
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Number(number) => lane_name(*number),
+            Self::Named(text) => text.clone(),
+            Self::Others => lane_key_name(LaneKey::Others),
+        }
+    }
+}
+
+/// The figures of lanes in their order; of each lane the whole first, then labels in the order of their names.
+pub type FiguresByName = BTreeMap<(LaneInBoth, Option<String>), Compared>;
+
+/// Arranges figures by name. No two labels of a lane have the same name, and no two lanes of a capture, unless it is hostile: then one is shown.
 pub fn by_name(
     figures: Figures<[Percentile; 2]>,
+    lane_name: impl Fn(LaneKey) -> LaneInBoth,
     name: impl Fn(LabelKey) -> String,
 ) -> FiguresByName {
     let mut named = FiguresByName::new();
     for lane in figures.lanes {
-        named.insert((lane.lane, None), lane.measures);
+        let of_lane = lane_name(lane.lane);
+        named.insert((of_lane.clone(), None), lane.measures);
         for label in lane.labels {
-            named.insert((lane.lane, Some(name(label.label))), label.measures);
+            named.insert((of_lane.clone(), Some(name(label.label))), label.measures);
         }
     }
     named
@@ -139,19 +172,19 @@ pub fn by_name(
 fn rows(a: &FiguresByName, b: &FiguresByName) -> Vec<DifferenceRow> {
     let names: BTreeSet<_> = a.keys().chain(b.keys()).collect();
     let none = Compared::default();
-    let other_labels = |side: &FiguresByName, lane: LaneKey| {
-        side.contains_key(&(lane, Some(OTHER_LABELS.to_owned())))
+    let other_labels = |side: &FiguresByName, lane: &LaneInBoth| {
+        side.contains_key(&(lane.clone(), Some(OTHER_LABELS.to_owned())))
     };
-    let row = |name: &(LaneKey, Option<String>)| {
+    let row = |name: &(LaneInBoth, Option<String>)| {
         let (lane, label) = name;
         let may_be_another = label.is_some()
             && [a, b]
                 .into_iter()
-                .any(|side| !side.contains_key(name) && other_labels(side, *lane));
+                .any(|side| !side.contains_key(name) && other_labels(side, lane));
         let (a, b) = (a.get(name).unwrap_or(&none), b.get(name).unwrap_or(&none));
         let ([a_p50, a_p99], [b_p50, b_p99]) = (a.durations, b.durations);
         DifferenceRow {
-            lane: lane_key_name(*lane),
+            lane: lane.text(),
             label: label.clone(),
             count: counts(a.count, b.count),
             failed: counts(a.failed, b.failed),

@@ -6,6 +6,7 @@ mod difference;
 mod percentile;
 mod text;
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::mem;
 
@@ -13,7 +14,7 @@ use anstream::adapter::strip_str;
 use anyhow::ensure;
 use hrx_trace_reader::Event;
 
-use crate::answers::diff::difference::{Difference, FiguresByName, by_name};
+use crate::answers::diff::difference::{Difference, FiguresByName, LaneInBoth, by_name};
 use crate::answers::diff::percentile::Percentile;
 use crate::cli::Arguments;
 use crate::figures::groups::{LaneKey, label_key_name};
@@ -56,7 +57,7 @@ pub fn answer(
         },
     };
     let mut output = Output::create(path, arguments.output_options())?;
-    let diff = Diff::new(rendering, &mut output);
+    let diff = Diff::new(rendering, captures, &mut output);
     write_all(captures, filter, diff, colour).map_err(|error| output.explained(error))?;
     output.commit()
 }
@@ -73,6 +74,8 @@ enum Rendering {
 struct Diff<Sink> {
     sink: Sink,
     rendering: Rendering,
+    /// The lanes that B gives names to.
+    named_in_b: BTreeMap<LaneInBoth, u32>,
     statistics: Statistics,
     /// Those of the captures whose last event has been read.
     figures: Vec<FiguresByName>,
@@ -82,13 +85,28 @@ struct Diff<Sink> {
 
 impl<Sink: Write> Diff<Sink> {
     /// For exactly two captures.
-    fn new(rendering: Rendering, sink: Sink) -> Self {
+    fn new(rendering: Rendering, captures: &Captures, sink: Sink) -> Self {
+        let b = &captures[1];
+        let lanes = b.names();
+        let named = lanes.lanes().map(|named| {
+            let lane = LaneInBoth::of(b, LaneKey::Number(named.lane));
+            (lane, named.lane)
+        });
         Self {
+            named_in_b: named.collect(),
             sink,
             rendering,
             statistics: Statistics::default(),
             figures: Vec::new(),
             other_lanes: Vec::new(),
+        }
+    }
+
+    /// The number that a lane of A has in B.
+    fn number_in_b(&self, a: &Capture, number: u32) -> Option<u32> {
+        match LaneInBoth::of(a, LaneKey::Number(number)) {
+            LaneInBoth::Number(number) => Some(number),
+            named => self.named_in_b.get(&named).copied(),
         }
     }
 }
@@ -114,13 +132,14 @@ impl<Sink: Write> Format for Diff<Sink> {
             &query,
         )?;
         // The lanes of A have figures of their own in B too: otherwise those that come late there would seem to be missing.
-        self.statistics =
-            Statistics::with_lanes(figures.lanes.iter().filter_map(|lane| match lane.lane {
-                LaneKey::Number(lane) => Some(lane),
-                LaneKey::Others => None,
-            }));
+        let lanes = figures.lanes.iter().filter_map(|lane| match lane.lane {
+            LaneKey::Number(number) => self.number_in_b(capture, number),
+            LaneKey::Others => None,
+        });
+        self.statistics = Statistics::with_lanes(lanes);
         self.other_lanes.push(figures.other_lanes);
-        self.figures.push(by_name(figures, name));
+        let lane_name = |lane| LaneInBoth::of(capture, lane);
+        self.figures.push(by_name(figures, lane_name, name));
         Ok(())
     }
 
@@ -152,6 +171,8 @@ impl<Sink: Write> Format for Diff<Sink> {
 mod tests {
     use super::*;
     use crate::input::conversion::write_everything;
+    use hrx_trace_format::Name;
+    use hrx_trace_format::name::LANE_NAMED_FIRST;
     use hrx_trace_tests::capture::{Capture as Made, region};
 
     fn difference(durations: [&dyn Fn(u64) -> u64; 2], counts: [u64; 2]) -> serde_json::Value {
@@ -173,7 +194,7 @@ mod tests {
         });
         let captures = Captures::of_bytes(files);
         let mut sink = Vec::new();
-        write_everything(&captures, Diff::new(Rendering::Json, &mut sink));
+        write_everything(&captures, Diff::new(Rendering::Json, &captures, &mut sink));
         serde_json::from_slice(&sink).unwrap()
     }
 
@@ -236,7 +257,7 @@ mod tests {
             let captures = Captures::of_bytes(files);
             let rendered = |rendering| {
                 let mut sink = Vec::new();
-                write_everything(&captures, Diff::new(rendering, &mut sink));
+                write_everything(&captures, Diff::new(rendering, &captures, &mut sink));
                 String::from_utf8(sink).expect("UTF-8")
             };
             let text = rendered(Rendering::Text {
@@ -273,5 +294,34 @@ mod tests {
             "{back}"
         );
         assert!(!back.contains("failures") && listed == 3, "{back}");
+    }
+
+    /// The bug: lanes were matched by the numbers that a program's names got, in the order of their first use, so two runs that used them in another order were compared
+    /// lane with another lane; and no name of a lane was said. Found by comparing a capture with a copy of itself.
+    #[test]
+    fn named_lanes_are_matched_by_name() {
+        let files = [["stream 0", "stream 1"], ["stream 1", "stream 0"]].map(|names| {
+            let mut made = Made::new(100);
+            for (lane, text) in (LANE_NAMED_FIRST..).zip(names) {
+                made.name(&Name::lane(lane, text));
+                for i in 0..40 {
+                    let duration_ns = if text == "stream 0" { 1_000 } else { 5_000 };
+                    made.record(region(lane, 10_000 * i, duration_ns));
+                }
+            }
+            made.bytes()
+        });
+        let captures = Captures::of_bytes(files);
+        let mut sink = Vec::new();
+        write_everything(&captures, Diff::new(Rendering::Json, &captures, &mut sink));
+        let difference: serde_json::Value = serde_json::from_slice(&sink).unwrap();
+        assert_eq!(difference["changes"], serde_json::json!([]));
+        let lanes: Vec<_> = difference["rows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| &row["lane"])
+            .collect();
+        assert_eq!(lanes, ["stream 0", "stream 0", "stream 1", "stream 1"]);
     }
 }

@@ -12,10 +12,8 @@ use crate::formats::chrome::instants::{MarkKind, push_mark};
 use crate::formats::chrome::json::push_json;
 use crate::input::captures::{Capture, Captures};
 use crate::input::outcome::Outcome;
+use crate::tracks::names::TRACK_SUFFIX;
 use crate::tracks::tids::capture_tid;
-
-/// Follows the name of each track, because Perfetto shows the tid right after it: "lane 7 8" would be two numbers, of which one says nothing.
-const TRACK: &str = " · track";
 
 /// The outermost JSON value of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +116,7 @@ pub fn name_process<Sink: Write>(document: &mut JsonDocument<Sink>, capture: &Ca
 /// Names a track, and has chrome://tracing sort it by its tid, as Perfetto does.
 pub fn name_track<Sink: Write>(document: &mut JsonDocument<Sink>, pid: u32, tid: u32, name: &str) {
     document.push_line(&json!({
-        "ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": format!("{name}{TRACK}")},
+        "ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": format!("{name}{TRACK_SUFFIX}")},
     }));
     document.push_line(&json!({
         "ph": "M", "name": "thread_sort_index", "pid": pid, "tid": tid, "args": {"sort_index": tid},

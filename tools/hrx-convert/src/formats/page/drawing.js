@@ -257,7 +257,7 @@ class TimelineDrawing extends TimelineView {
 
   /** A line where each capture ends. */
   drawEnds() {
-    const words = { live: 'read here', finished: 'finished', 'left-by-exit': 'left by exit' };
+    const words = { live: 'read here', finished: 'finished' };
     for (const { capture, top, bottom } of this.extents) {
       const { ending } = this.captures[capture];
       const colour = ['live', 'finished', 'left-by-exit'].includes(ending) ? this.colour.quiet : this.colour.bad;

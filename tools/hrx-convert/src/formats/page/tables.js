@@ -68,7 +68,7 @@ function endingHead(capture) {
     live: 'still recording', ending: 'ending: the kernel is taking the process down', finished: 'finished', 'left-by-exit': 'left by exit', 'ended-without-finish': 'ended without finish',
     'writer-died': 'the writer died', 'replaced-by-exec': 'replaced by exec', 'cannot-tell': 'cannot be told whether it still runs', 'not-finished': 'not finished',
   };
-  const good = ['live', 'finished', 'left-by-exit'].includes(capture.ending), ended = ['finished', 'left-by-exit'].includes(capture.ending);
+  const good = ['live', 'finished', 'left-by-exit'].includes(capture.ending), ended = capture.ending === 'finished';
   const when = capture.ended ? ` at ${capture.ended.replace('T', ' ').replace(/\.(\d{3})\d*Z$/, '.$1 UTC')}` : '';
   const after = `${shortTime(Number(capture.last_ns) - Number(capture.shift_ns))} after it began`;
   const { count, failed, unfinished, busy_share: busy } = capture.regions;

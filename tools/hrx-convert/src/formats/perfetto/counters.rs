@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::formats::perfetto::head::Head;
 use crate::formats::perfetto::messages::{COUNTER, CounterDescriptor, TrackDescriptor, TrackEvent};
 use crate::formats::perfetto::packets::PacketStream;
-use crate::formats::perfetto::track_ids::{TrackIds, TrackOf, rank_of_rate};
+use crate::formats::perfetto::track_ids::{TrackIds, TrackOf};
 use crate::input::captures::Capture;
 use crate::tracks::copy_rates::Sample;
 use crate::tracks::names::{COPY_RATE_UNIT, copy_rate_name};
@@ -23,7 +23,7 @@ pub fn write_counters<Sink: Write>(
             packets,
             TrackDescriptor {
                 uuid: Some(uuid),
-                parent_uuid: Some(ids.uuid(TrackOf::Capture)),
+                parent_uuid: Some(ids.uuid(TrackOf::Process)),
                 name: Some(format!(
                     "{} {COPY_RATE_UNIT}",
                     copy_rate_name(capture, lane)
@@ -31,7 +31,6 @@ pub fn write_counters<Sink: Write>(
                 counter: Some(CounterDescriptor {
                     unit_name: Some(COPY_RATE_UNIT.to_owned()),
                 }),
-                sibling_order_rank: Some(rank_of_rate(lane)),
                 ..TrackDescriptor::default()
             },
         )?;

@@ -7,14 +7,16 @@ use hrx_trace_reader::Identity;
 
 use crate::formats::perfetto::messages::{
     CLOCK_BOOTTIME, CLOCK_MONOTONIC, CLOCK_REALTIME, ChromeEventBundle, ChromeMetadata, Clock,
-    ClockSnapshot, EXPLICIT, INCREMENTAL_STATE_CLEARED, NEEDS_INCREMENTAL_STATE, ProcessDescriptor,
-    TracePacket, TracePacketDefaults, TraceUuid, TrackDescriptor, TrackEvent,
+    ClockSnapshot, INCREMENTAL_STATE_CLEARED, NEEDS_INCREMENTAL_STATE, ProcessDescriptor,
+    ThreadDescriptor, TracePacket, TracePacketDefaults, TraceUuid, TrackDescriptor, TrackEvent,
+    shown_pid,
 };
 use crate::formats::perfetto::packets::PacketStream;
 use crate::formats::perfetto::track_ids::{TrackIds, TrackOf};
 use crate::input::captures::{Capture, Captures};
 use crate::tracks::lanes::SHOWN_NS_MAX;
 use crate::tracks::marks;
+use crate::tracks::tids::capture_tid;
 
 /// The number of this sequence.
 pub const HEAD_SEQUENCE: u32 = 1;
@@ -112,7 +114,7 @@ impl Head {
             TrackDescriptor {
                 uuid: Some(uuid),
                 process: Some(ProcessDescriptor {
-                    pid: Some(i32::try_from(capture.pid).unwrap_or(i32::MAX)),
+                    pid: Some(shown_pid(capture.pid)),
                     process_name: Some(format!("{} (host-observed)", capture.process_name())),
                 }),
                 ..TrackDescriptor::default()
@@ -123,8 +125,11 @@ impl Head {
             TrackDescriptor {
                 uuid: Some(ids.uuid(TrackOf::Capture)),
                 parent_uuid: Some(uuid),
-                name: Some(marks::TRACK.to_owned()),
-                child_ordering: Some(EXPLICIT),
+                thread: Some(ThreadDescriptor::of(
+                    capture.pid,
+                    capture_tid(capture.pid),
+                    marks::TRACK,
+                )),
                 ..TrackDescriptor::default()
             },
         )

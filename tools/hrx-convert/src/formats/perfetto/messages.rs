@@ -4,6 +4,8 @@
 
 use prost::Message;
 
+use crate::tracks::names::TRACK_SUFFIX;
+
 /// `BuiltinClock`.
 pub const CLOCK_REALTIME: u32 = 1;
 pub const CLOCK_MONOTONIC: u32 = 3;
@@ -20,9 +22,6 @@ pub const SLICE_BEGIN: i32 = 1;
 pub const SLICE_END: i32 = 2;
 pub const INSTANT: i32 = 3;
 pub const COUNTER: i32 = 4;
-
-/// `TrackDescriptor.ChildTracksOrdering`.
-pub const EXPLICIT: i32 = 3;
 
 /// The numbers of the fields that are encoded by hand.
 pub mod field {
@@ -138,12 +137,37 @@ pub struct TrackDescriptor {
     pub name: Option<String>,
     #[prost(message, optional, tag = "3")]
     pub process: Option<ProcessDescriptor>,
+    #[prost(message, optional, tag = "4")]
+    pub thread: Option<ThreadDescriptor>,
     #[prost(message, optional, tag = "8")]
     pub counter: Option<CounterDescriptor>,
-    #[prost(int32, optional, tag = "11")]
-    pub child_ordering: Option<i32>,
-    #[prost(int32, optional, tag = "12")]
-    pub sibling_order_rank: Option<i32>,
+}
+
+/// A track of a process, in the order of its `tid`.
+#[derive(Clone, PartialEq, Message)]
+pub struct ThreadDescriptor {
+    #[prost(int32, optional, tag = "1")]
+    pub pid: Option<i32>,
+    #[prost(int64, optional, tag = "2")]
+    pub tid: Option<i64>,
+    #[prost(string, optional, tag = "5")]
+    pub thread_name: Option<String>,
+}
+
+impl ThreadDescriptor {
+    /// The track of a process with that tid.
+    pub fn of(pid: u32, tid: u32, name: &str) -> Self {
+        Self {
+            pid: Some(shown_pid(pid)),
+            tid: Some(tid.into()),
+            thread_name: Some(format!("{name}{TRACK_SUFFIX}")),
+        }
+    }
+}
+
+/// A process id as Perfetto stores it.
+pub fn shown_pid(pid: u32) -> i32 {
+    i32::try_from(pid).unwrap_or(i32::MAX)
 }
 
 #[derive(Clone, PartialEq, Message)]

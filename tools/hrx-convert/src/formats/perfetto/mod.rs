@@ -1,4 +1,4 @@
-//! Perfetto's own format: TrackEvent packets in protobuf, with a track for each lane and sub-lane below the track of the capture.
+//! Perfetto's own format: TrackEvent packets in protobuf, with a track for each lane and sub-lane.
 //!
 //! What Perfetto requires, and what therefore holds for every input:
 //! - Times are whole nanoseconds of CLOCK_BOOTTIME, in which Perfetto shows everything: its value when the timeline began, plus what
@@ -9,8 +9,8 @@
 //!   packet closes the innermost region, whichever one it was meant for.
 //! - A region that never completed is a begin without an end. With several captures it ends at its own capture's last sign of life: it would last until the
 //!   end of all others otherwise.
-//! - The tracks of the lanes are children of the track of the capture's marks, in the order of the lanes. Perfetto sorts the direct children of a
-//!   process by name.
+//! - Tracks of lanes are threads of the process. Perfetto shows them as it opens a trace, in the order of their tids (see [`crate::tracks::tids`]); tracks of any other
+//!   kind it sorts by name, and tracks inside others it leaves closed.
 //! - A value that is not finite is left out and counted: no picture could be drawn of it.
 //! - Integers above 2^63 - 1 are strings: Perfetto stores integers in an i64, and would show -1.
 //! - The label "host-observed" is in every region's name and category and in the metadata. Losses are marks and metadata.
@@ -42,12 +42,12 @@ use serde_json::{Value, json};
 use self::annotations::encoded;
 use self::head::{HEAD_SEQUENCE, Head};
 use self::interned::Arg;
-use self::messages::{COUNTER, CounterDescriptor, TrackDescriptor, TrackEvent};
+use self::messages::{COUNTER, CounterDescriptor, ThreadDescriptor, TrackDescriptor, TrackEvent};
 use self::packets::{PacketStream, REGION_BYTES_MAX};
 use self::pen::Pen;
 use self::sequence::{Sequence, SliceName};
 use self::slices::{OpenSlice, Slice};
-use self::track_ids::{RANK_OF_VALUE, TrackIds, TrackOf, rank_of_sub_lane};
+use self::track_ids::{TrackIds, TrackOf};
 use crate::figures::arguments::{Integers, Keys};
 use crate::figures::exact::Exact;
 use crate::figures::groups::LaneKey;
@@ -241,9 +241,12 @@ impl<Sink: Write> Perfetto<Sink> {
             &mut self.packets,
             TrackDescriptor {
                 uuid: Some(uuid),
-                parent_uuid: Some(ids.uuid(TrackOf::Capture)),
-                name: Some(track_name(capture, lane, sub_lane)),
-                sibling_order_rank: Some(rank_of_sub_lane(lane, sub_lane)),
+                parent_uuid: Some(ids.uuid(TrackOf::Process)),
+                thread: Some(ThreadDescriptor::of(
+                    capture.pid,
+                    place.tid,
+                    &track_name(capture, lane, sub_lane),
+                )),
                 ..TrackDescriptor::default()
             },
         )
@@ -418,10 +421,9 @@ impl<Sink: Write> Perfetto<Sink> {
         if process.values.insert(value.label_id) {
             let descriptor = TrackDescriptor {
                 uuid: Some(uuid),
-                parent_uuid: Some(ids.uuid(TrackOf::Capture)),
+                parent_uuid: Some(ids.uuid(TrackOf::Process)),
                 name: Some(value_name(capture, value.label_id)),
                 counter: Some(CounterDescriptor::default()),
-                sibling_order_rank: Some(RANK_OF_VALUE),
                 ..TrackDescriptor::default()
             };
             self.head.track(&mut self.packets, descriptor)?;
@@ -656,14 +658,15 @@ mod tests {
         made.open(0, running(HUNG, 1 << 20));
         let (_, packets) = convert(&[&made], Extras::default());
         let tracks = packets.iter().filter_map(|packet| {
-            let track = packet.track_descriptor.as_ref()?;
-            Some((track.name.clone()?, track.sibling_order_rank))
+            let track = packet.track_descriptor.as_ref()?.thread.as_ref()?;
+            Some((track.tid?, track.thread_name.clone()?))
         });
-        let mut tracks: Vec<_> = tracks.filter(|(_, rank)| rank.is_some()).collect();
-        assert_eq!(tracks.len(), 4_096 + 1);
-        tracks.sort_by_key(|(_, rank)| *rank);
-        assert_eq!(tracks[4_096].0, "other lanes");
-        assert_eq!(tracks[4_095].0, format!("lane {HUNG}"));
+        let mut tracks: Vec<_> = tracks.collect();
+        // That of the capture's marks comes first.
+        assert_eq!(tracks.len(), 1 + 4_096 + 1);
+        tracks.sort();
+        assert_eq!(tracks[4_097].1, "other lanes · track");
+        assert_eq!(tracks[4_096].1, format!("lane {HUNG} · track"));
         let events = events(&packets);
         let begins = || {
             events
