@@ -321,7 +321,7 @@ struct Calls<'recorder> {
     /// Calls that began regions about which something changed.
     amended: BTreeSet<usize>,
     /// Running regions with the numbers of their calls, longest-running first.
-    running: VecDeque<(usize, Region<'recorder>)>,
+    running: VecDeque<(usize, Region<&'recorder Recorder>)>,
 }
 
 impl Calls<'_> {
@@ -456,7 +456,7 @@ fn thread_id() -> u32 {
 }
 
 fn argue(
-    region: Option<&mut (usize, Region)>,
+    region: Option<&mut (usize, Region<&Recorder>)>,
     keys: [Key; 2],
     arguments: &mut BTreeMap<usize, Vec<(Key, Given)>>,
 ) {
@@ -473,7 +473,7 @@ fn argue(
 
 /// Changes one thing, as call `number`.
 fn amend(
-    region: Option<&mut (usize, Region)>,
+    region: Option<&mut (usize, Region<&Recorder>)>,
     number: usize,
     labels: &[Label],
     amended: &mut BTreeSet<usize>,
@@ -493,7 +493,7 @@ fn amend(
     amended.insert(*began);
 }
 
-fn finish(region: Option<(usize, Region)>) {
+fn finish(region: Option<(usize, Region<&Recorder>)>) {
     if let Some((_, region)) = region {
         region.finish();
     }

@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, Ordering, compiler_fence};
 
-use hrx_trace::Region;
+use hrx_trace::{Recorder, Region};
 
 use crate::pages;
 
@@ -19,7 +19,7 @@ const NEAR: usize = 32;
 const FAR: usize = 8_192;
 
 /// A region that runs, of the capture that was current when it began.
-pub type Running = Region<'static>;
+pub type Running = Region<&'static Recorder>;
 
 /// An entry that holds nothing any more.
 const HOLE: usize = 0;

@@ -350,7 +350,7 @@ impl Tracing {
         }
     }
 
-    fn begin(&self, lane: usize, label: Label, item: u64) -> Region<'_> {
+    fn begin(&self, lane: usize, label: Label, item: u64) -> Region<&Recorder> {
         self.recorder
             .begin(Event::new(lane).label(label).correlation_id(item))
     }

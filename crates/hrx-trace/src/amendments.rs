@@ -3,6 +3,8 @@
 //! An amendment holds everything that can change. It is a record of the region's ring, then a copy next to the open record, where no other thread's records
 //! overwrite it. The open record itself stays as it is: to rewrite it would hide the region for an instant, and forever if the process died in it.
 
+use std::ops::Deref;
+
 use hrx_trace_format::Amendment;
 use hrx_trace_format::amendment::KIND_AMENDMENT;
 use hrx_trace_format::line::LINE_AMENDMENT;
@@ -13,7 +15,7 @@ use crate::region::{Destination, Region, write_with_line};
 
 /// While it runs. Each call takes a record of the ring and costs about as much as [`crate::Recorder::record`] and half of it again; it makes no system call.
 /// A region that is not shown, because the table was full, has the new state when it completes; the call counts as refused.
-impl<To: Destination> Region<'_, To> {
+impl<To: Deref<Target: Destination>> Region<To> {
     /// Names it.
     #[inline(always)]
     pub fn set_label(&mut self, label: Label) {
@@ -76,7 +78,7 @@ impl<To: Destination> Region<'_, To> {
             crc32: 0,
         };
         write_with_line(
-            self.to,
+            &*self.to,
             self.ring,
             open_slot,
             Some(LINE_AMENDMENT),

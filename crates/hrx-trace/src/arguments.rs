@@ -18,7 +18,7 @@ use crate::region::{Destination, Region, write_with_line};
 use crate::value::Value;
 use crate::writer::Writer;
 
-impl<To: Destination> Region<'_, To> {
+impl<To: Deref<Target: Destination>> Region<To> {
     /// Gives it an argument, which the file shows at once. It takes a record of the ring, a text one for every 26 bytes.
     ///
     /// A text of more than 256 bytes is cut at the last character that fits, and marked as cut. The first five records, and the latest one, stay with the region
@@ -57,7 +57,13 @@ impl<To: Destination> Region<'_, To> {
         });
         for record in of.records(ordinal, key.0, value.0) {
             let line = of_argument(self.argument_records, LINES);
-            write_with_line(self.to, self.ring, open_slot, line, bytemuck::cast(record));
+            write_with_line(
+                &*self.to,
+                self.ring,
+                open_slot,
+                line,
+                bytemuck::cast(record),
+            );
             self.argument_records += 1;
         }
         self.arguments += 1;

@@ -106,7 +106,7 @@ pub use self::{
     moment::Moment,
     options::Options,
     recorder::Recorder,
-    region::{Destination, Region},
+    region::{Destination, OwnedRegion, Region},
     value::Value,
     writer::Writer,
 };

@@ -60,9 +60,8 @@ pub struct Recorder {
     /// The process that created it.
     pub(crate) process: u32,
     pub(crate) path: PathBuf,
-    /// Holds the lock that tells readers that the writer lives.
-    pub(crate) file: File,
-    pub(crate) folder: Folder,
+    /// The file, which holds the lock that tells readers that the writer lives, and its folder. None: the recorder is disabled.
+    pub(crate) file: Option<(File, Folder)>,
     pub(crate) fallback: Option<String>,
     pub(crate) life: Arc<Life>,
     pub(crate) has_heartbeat: bool,
@@ -380,14 +379,13 @@ impl Recorder {
     /// # Errors
     /// [`Error::Io`] with the system's reason.
     pub fn sync(&self) -> Result<()> {
-        if !self.gate.is_open() {
+        let (true, Some((file, folder))) = (self.gate.is_open(), &self.file) else {
             return Ok(());
-        }
+        };
         self.life.cache_dropped();
         // The file's name is data of its folder.
-        self.file
-            .sync_data()
-            .and_then(|()| self.folder.sync(&self.file))
+        file.sync_data()
+            .and_then(|()| folder.sync(file))
             .map_err(|source| Error::Io {
                 path: self.path.clone(),
                 doing: "write it to the disk",
@@ -422,13 +420,20 @@ impl Recorder {
         self.has_heartbeat && self.gate.is_open()
     }
 
+    /// Whether what is recorded now goes into the file: it does not after [`Recorder::finish`], in a forked child, and by a [`Recorder::disabled`] one.
+    #[inline]
+    #[must_use]
+    pub fn is_recording(&self) -> bool {
+        self.gate.is_open()
+    }
+
     /// How many events have been recorded in all rings, overwritten ones included.
     #[must_use]
     pub fn claimed(&self) -> u64 {
         self.rings().map(Ring::claimed).sum()
     }
 
-    /// The file.
+    /// The file. Empty if the recorder is disabled.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -451,7 +456,8 @@ impl Recorder {
     /// Opens the file a second time, for reading.
     #[cfg(feature = "tracer")]
     pub(crate) fn reopen(&self) -> std::io::Result<File> {
-        self.folder.open_again(&self.path, &self.file)
+        let (file, folder) = self.file.as_ref().ok_or(rustix::io::Errno::BADF)?;
+        folder.open_again(&self.path, file)
     }
 
     #[inline]

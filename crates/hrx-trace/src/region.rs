@@ -1,6 +1,7 @@
 //! A region that is running: the file shows it from `begin` to `finish`.
 
-use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::sync::Arc;
 use std::time::Instant;
 
 use hrx_trace_format::record::{FLAG_ARGUMENTS, FLAG_SATURATED, OPEN_SLOT_NONE};
@@ -14,7 +15,7 @@ use crate::thread::{Thread, ThreadHints};
 use crate::vacancy::Hints;
 
 /// What events are recorded by: a [`Recorder`] or a [`crate::Writer`]. No other type can implement it.
-pub trait Destination: Sealed {
+pub trait Destination: Sealed + Sized {
     #[doc(hidden)]
     fn recorder(&self) -> &Recorder;
     /// The calling thread. `end_ns` gives the end of the event that it is about to record, or the beginning of one that begins.
@@ -40,13 +41,35 @@ impl Recorder {
     /// If as many regions run already as the file can show ([`Options::open_regions`](crate::Options::open_regions)), this one is hidden while it runs, which is
     /// counted: how many are hidden now, and how many ever were. It is still recorded when it completes.
     #[inline(always)]
-    pub fn begin(&self, event: Event) -> Region<'_> {
+    pub fn begin(&self, event: Event) -> Region<&Self> {
         Region::begin(self, event)
+    }
+
+    /// As [`Recorder::begin`], of a region that keeps the recorder alive: it can lie in a job's struct, go through a callback, and be finished by any thread, at
+    /// any time. Costs a locked increment at its beginning and a locked decrement at its end more.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use hrx_trace::{Event, OwnedRegion, Recorder, lane};
+    /// # let folder = tempfile::tempdir()?;
+    /// struct Job {
+    ///     region: OwnedRegion,
+    /// }
+    ///
+    /// let recorder = Arc::new(Recorder::create(folder.path().join("run.hrxt"), 100)?);
+    /// let job = Job { region: recorder.begin_owned(Event::new(lane::COMPUTE)) };
+    /// std::thread::spawn(|| job.region.finish()).join().unwrap();
+    /// # assert_eq!(recorder.claimed(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn begin_owned(self: &Arc<Self>, event: Event) -> OwnedRegion {
+        Region::begin(Arc::clone(self), event)
     }
 
     /// As [`Recorder::begin`], of a region that began at `start`. One that began before the capture is not recorded, and counted as rejected.
     #[inline]
-    pub fn begin_at(&self, start: Instant, event: Event) -> Region<'_> {
+    pub fn begin_at(&self, start: Instant, event: Event) -> Region<&Self> {
         Region::begin_at(self, start, event)
     }
 }
@@ -84,10 +107,12 @@ impl Destination for Recorder {
 ///
 /// What changes while it runs is in the file at once: [`Region::argument`], [`Region::set_label`] and the calls beside it. Each takes a record of the ring.
 /// What is known only at the end costs nothing more: [`Region::finish_with`].
+///
+/// `To` is a reference to what records it, a [`Recorder`] or a [`crate::Writer`], or an `Arc` of a recorder: an [`OwnedRegion`].
 #[must_use = "a region that is dropped at once is recorded as failed"]
 #[derive(Debug)]
-pub struct Region<'a, To: Destination = Recorder> {
-    pub(crate) to: &'a To,
+pub struct Region<To: Deref<Target: Destination>> {
+    pub(crate) to: To,
     /// What was said about it last.
     pub(crate) event: Event,
     /// When it began, in nanoseconds since the capture's start.
@@ -95,8 +120,8 @@ pub struct Region<'a, To: Destination = Recorder> {
     /// The ring that all its records go to, whichever thread writes them.
     pub(crate) ring: usize,
     pub(crate) tenancy: Tenancy,
-    /// It began before the capture: nothing of it is recorded.
-    rejected: bool,
+    /// Nothing more of it is recorded: its end is, or it began before the capture.
+    over: bool,
     /// [`FLAG_SATURATED`]: it began later than 64 bits can say.
     /// [`FLAG_WAITING`](hrx_trace_format::record::FLAG_WAITING): it waits.
     pub(crate) flags: u8,
@@ -105,15 +130,18 @@ pub struct Region<'a, To: Destination = Recorder> {
     pub(crate) argument_records: u32,
 }
 
-impl<'a, To: Destination> Region<'a, To> {
+/// A region that keeps its recorder alive: [`Recorder::begin_owned`].
+pub type OwnedRegion = Region<Arc<Recorder>>;
+
+impl<To: Deref<Target: Destination>> Region<To> {
     #[inline(always)]
-    pub(crate) fn begin(to: &'a To, event: Event) -> Self {
+    pub(crate) fn begin(to: To, event: Event) -> Self {
         let start_ns = to.recorder().now_ns();
         Self::begin_ns(to, start_ns, 0, false, event)
     }
 
     #[inline]
-    pub(crate) fn begin_at(to: &'a To, start: Instant, event: Event) -> Self {
+    pub(crate) fn begin_at(to: To, start: Instant, event: Event) -> Self {
         let recorder = to.recorder();
         let since_epoch = start.checked_duration_since(recorder.epoch);
         let (start_ns, start_flag) = nanoseconds(since_epoch.unwrap_or_default());
@@ -125,7 +153,7 @@ impl<'a, To: Destination> Region<'a, To> {
     }
 
     #[inline(always)]
-    fn begin_ns(to: &'a To, start_ns: u64, start_flag: u8, rejected: bool, event: Event) -> Self {
+    fn begin_ns(to: To, start_ns: u64, start_flag: u8, rejected: bool, event: Event) -> Self {
         let thread = to.thread(|| start_ns);
         let ring = to.ring_of(thread);
         let described = to.recorder().describe(event);
@@ -145,7 +173,7 @@ impl<'a, To: Destination> Region<'a, To> {
             start_ns,
             ring,
             tenancy,
-            rejected,
+            over: rejected,
             flags: start_flag,
             arguments: 0,
             argument_records: 0,
@@ -170,18 +198,16 @@ impl<'a, To: Destination> Region<'a, To> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline(always)]
-    pub fn finish_with(self, change: impl FnOnce(Event) -> Event) {
-        let region = ManuallyDrop::new(self);
-        region.complete(change(region.event), region.to.recorder().now_ns(), 0);
+    pub fn finish_with(mut self, change: impl FnOnce(Event) -> Event) {
+        self.complete(change(self.event), self.to.recorder().now_ns(), 0);
     }
 
     /// Records it as completed at `end`. If that is before its beginning, it took no time.
     #[inline]
-    pub fn finish_at(self, end: Instant) {
-        let region = ManuallyDrop::new(self);
-        let since_epoch = end.saturating_duration_since(region.to.recorder().epoch);
+    pub fn finish_at(mut self, end: Instant) {
+        let since_epoch = end.saturating_duration_since(self.to.recorder().epoch);
         let (end_ns, end_flag) = nanoseconds(since_epoch);
-        region.complete(region.event, end_ns, end_flag);
+        self.complete(self.event, end_ns, end_flag);
     }
 
     /// Records it as failed now, with the caller's error code; 0: none.
@@ -210,12 +236,21 @@ impl<'a, To: Destination> Region<'a, To> {
         Some(self.tenancy.open_slot)
     }
 
+    #[cold]
+    fn drop_unfinished(&mut self) {
+        let now_ns = self.to.recorder().now_ns();
+        self.complete(self.event.failed(true), now_ns, 0);
+    }
+
     /// Writes its record, then clears its open slot, so that the region is in the file at every instant.
     #[inline(always)]
-    fn complete(&self, event: Event, end_ns: u64, end_flag: u8) {
+    fn complete(&mut self, event: Event, end_ns: u64, end_flag: u8) {
+        if std::mem::replace(&mut self.over, true) {
+            return;
+        }
         let recorder = self.to.recorder();
         let open_slot = self.tenancy.open_slot;
-        if !recorder.gate.is_open() || self.rejected {
+        if !recorder.gate.is_open() {
             return;
         }
         let described = recorder.describe(event);
@@ -239,10 +274,12 @@ impl<'a, To: Destination> Region<'a, To> {
     }
 }
 
-impl<To: Destination> Drop for Region<'_, To> {
+impl<To: Deref<Target: Destination>> Drop for Region<To> {
+    #[inline(always)]
     fn drop(&mut self) {
-        let now_ns = self.to.recorder().now_ns();
-        self.complete(self.event.failed(true), now_ns, 0);
+        if !self.over {
+            self.drop_unfinished();
+        }
     }
 }
 

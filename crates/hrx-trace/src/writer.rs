@@ -116,13 +116,13 @@ impl<R: Deref<Target = Recorder>> Writer<R> {
 
     /// As [`Recorder::begin`].
     #[inline(always)]
-    pub fn begin(&self, event: Event) -> Region<'_, Self> {
+    pub fn begin(&self, event: Event) -> Region<&Self> {
         Region::begin(self, event)
     }
 
     /// As [`Recorder::begin_at`].
     #[inline]
-    pub fn begin_at(&self, start: Instant, event: Event) -> Region<'_, Self> {
+    pub fn begin_at(&self, start: Instant, event: Event) -> Region<&Self> {
         Region::begin_at(self, start, event)
     }
 }

@@ -4,6 +4,7 @@ use std::error::Error as _;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hrx_trace::{Error, Event, Label, Options, Recorder, lane};
@@ -179,6 +180,77 @@ fn a_region_finished_by_another_thread_is_shown_once() {
         (report.account.recovered, report.open_regions.len()),
         (1, 0)
     );
+}
+
+/// Found in a service that kept a region in each job: the recorder had to be leaked, and clean exits read as crashes.
+#[test]
+fn an_owned_region_keeps_its_recorder_and_is_finished_by_any_thread() {
+    let (_folder, path) = folder();
+    let recorder = Arc::new(Recorder::create(&path, 8).unwrap());
+    let region = recorder.begin_owned(Event::new(1).correlation_id(7));
+    drop(recorder);
+    let report = Trace::open(&path).unwrap().report();
+    assert_eq!(report.open_regions[0].correlation_id, 7);
+    assert_eq!(report.ending, Ending::Live);
+    let job: Box<dyn FnOnce() + Send> = Box::new(move || region.finish());
+    std::thread::spawn(job).join().unwrap();
+    let report = Trace::open(&path).unwrap().report();
+    assert_eq!(
+        (report.account.recovered, report.open_regions.len()),
+        (1, 0)
+    );
+    // The region was the recorder's last owner, and gave it up.
+    assert_eq!(report.ending, Ending::Finished);
+}
+
+/// Found by reading: the region was neither recorded nor ever removed from what runs.
+#[test]
+fn a_region_whose_last_words_panic_is_recorded_as_failed() {
+    let (_folder, path) = folder();
+    let recorder = Recorder::create(&path, 8).unwrap();
+    let unwound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let region = recorder.begin(Event::new(lane::UPLOAD));
+        region.finish_with(|_| panic!("no size"));
+    }));
+    assert!(unwound.is_err());
+    let trace = Trace::open(&path).unwrap();
+    assert!(trace.events().all(|event| event.failed));
+    let report = trace.report();
+    assert_eq!(
+        (report.account.recovered, report.open_regions.len()),
+        (1, 0)
+    );
+}
+
+#[test]
+fn a_disabled_recorder_takes_every_call_and_records_nothing() {
+    let recorder = Arc::new(Recorder::disabled());
+    assert!(!recorder.is_recording() && recorder.path().as_os_str().is_empty());
+    let label = recorder.label("gemm");
+    assert_eq!(label, Label::NONE);
+    let lane = recorder.lane_in("GPU 0", "stream 3");
+    let event = Event::new(lane).label(label);
+    let start = Instant::now();
+    recorder.record(start, start.elapsed(), event);
+    recorder.record_between(recorder.now(), recorder.now(), event);
+    recorder.mark_with(event, &[(recorder.key("batch"), 7.into())]);
+    recorder.value(label, 1.0);
+    recorder.name_thread("main");
+    recorder.alive();
+    let mut region = recorder.begin_owned(event);
+    region.argument(recorder.key("batch"), 7);
+    region.set_label(label);
+    region.waiting();
+    region.fail(3);
+    let writer = recorder.writer();
+    assert!(!writer.has_own_ring());
+    writer.record(start, start.elapsed(), event);
+    writer.begin(event).finish();
+    drop(recorder.begin_at(start, event));
+    recorder.conclude();
+    recorder.finish();
+    recorder.sync().unwrap();
+    assert_eq!((recorder.claimed(), recorder.fallback()), (0, None));
 }
 
 #[test]

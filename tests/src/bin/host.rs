@@ -34,7 +34,7 @@ static TRACER: OnceLock<Tracer> = OnceLock::new();
 static INTERRUPTIONS: Mutex<Option<Receiver<()>>> = Mutex::new(None);
 
 /// The one region of the steps `begin` and `end`.
-static REGION: Mutex<Option<Region<'static>>> = Mutex::new(None);
+static REGION: Mutex<Option<Region<&'static Recorder>>> = Mutex::new(None);
 
 thread_local! {
     /// The one writer of the steps `write` and `give-back`.
@@ -179,7 +179,7 @@ fn number<N: FromStr>(word: &str) -> N {
 }
 
 /// Begins a region, if there is a recorder.
-fn begin() -> Option<Region<'static>> {
+fn begin() -> Option<Region<&'static Recorder>> {
     let recorder = RECORDER.get()?;
     Some(recorder.begin(Event::new(lane::NPU)))
 }
@@ -195,7 +195,7 @@ fn name(recorder: &Recorder) -> (Label, usize, Key) {
     )
 }
 
-fn region() -> MutexGuard<'static, Option<Region<'static>>> {
+fn region() -> MutexGuard<'static, Option<Region<&'static Recorder>>> {
     REGION
         .lock()
         .expect("no step panics while it holds the lock")
@@ -395,7 +395,7 @@ fn threads(count: u64) {
 }
 
 /// When the thread's variables are destroyed, records an event and drops a running region.
-struct Last(Option<Region<'static>>);
+struct Last(Option<Region<&'static Recorder>>);
 
 impl Drop for Last {
     fn drop(&mut self) {

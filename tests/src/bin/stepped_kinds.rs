@@ -47,7 +47,7 @@ impl Stepped {
 
     fn calls<W: Way>(&self, way: &W, calls: std::ops::Range<usize>) -> Result<(), Box<dyn Error>> {
         let [label, other_label] = self.labels;
-        let mut running: Option<Region<'_, W>> = None;
+        let mut running: Option<Region<&W>> = None;
         for index in calls {
             let event = kinds::event(index, label);
             let number = index as u64;

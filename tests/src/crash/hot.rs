@@ -85,7 +85,7 @@ pub fn hot_path<W: Way>(way: &W, label: Label) {
         }
     }
     // More regions than the open table of [`OPEN_REGIONS`] holds.
-    let mut regions: [Region<'_, W>; 80] = std::array::from_fn(|_| way.begin(Event::new(0)));
+    let mut regions: [Region<&W>; 80] = std::array::from_fn(|_| way.begin(Event::new(0)));
     for region in &mut regions {
         change(region, 0, label);
     }
@@ -96,7 +96,7 @@ pub fn hot_path<W: Way>(way: &W, label: Label) {
 const TEXT: &str = "a text that takes more than one record";
 
 /// Makes every call that a region takes while it runs.
-fn change<W: Way>(region: &mut Region<'_, W>, number: u64, label: Label) {
+fn change<W: Way>(region: &mut Region<&W>, number: u64, label: Label) {
     region.argument(Key::NONE, number);
     region.argument(Key::NONE, TEXT);
     region.set_label(label);

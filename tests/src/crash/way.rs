@@ -17,9 +17,9 @@ pub trait Way: Destination + Sized {
     /// [`Recorder::record_between`], or [`Writer::record_between`].
     fn record_between(&self, start: Moment, end: Moment, event: Event);
     /// [`Recorder::begin`], or [`Writer::begin`].
-    fn begin(&self, event: Event) -> Region<'_, Self>;
+    fn begin(&self, event: Event) -> Region<&Self>;
     /// [`Recorder::begin_at`], or [`Writer::begin_at`].
-    fn begin_at(&self, start: Instant, event: Event) -> Region<'_, Self>;
+    fn begin_at(&self, start: Instant, event: Event) -> Region<&Self>;
     /// [`Recorder::mark`], or [`Writer::mark`].
     fn mark(&self, event: Event);
     /// [`Recorder::mark_with`], or [`Writer::mark_with`].
@@ -55,12 +55,12 @@ impl Way for Recorder {
     }
 
     #[inline]
-    fn begin(&self, event: Event) -> Region<'_, Self> {
+    fn begin(&self, event: Event) -> Region<&Self> {
         self.begin(event)
     }
 
     #[inline]
-    fn begin_at(&self, start: Instant, event: Event) -> Region<'_, Self> {
+    fn begin_at(&self, start: Instant, event: Event) -> Region<&Self> {
         self.begin_at(start, event)
     }
 
@@ -113,12 +113,12 @@ impl<R: Deref<Target = Recorder>> Way for Writer<R> {
     }
 
     #[inline]
-    fn begin(&self, event: Event) -> Region<'_, Self> {
+    fn begin(&self, event: Event) -> Region<&Self> {
         self.begin(event)
     }
 
     #[inline]
-    fn begin_at(&self, start: Instant, event: Event) -> Region<'_, Self> {
+    fn begin_at(&self, start: Instant, event: Event) -> Region<&Self> {
         self.begin_at(start, event)
     }
 

@@ -31,13 +31,14 @@ const HIDDEN_NOW: usize = offset_of!(Counters, hidden_now) / 8;
 pub struct CounterLines(Lines);
 
 impl CounterLines {
-    /// The counters of a capture that begins to record. `lines` are two lines.
-    pub fn recording(lines: Lines) -> Self {
-        let counters = Self(lines);
-        counters
-            .word(STATE)
-            .store(STATE_RECORDING, Ordering::Relaxed);
-        counters
+    /// The counters on these two lines.
+    pub fn new(lines: Lines) -> Self {
+        Self(lines)
+    }
+
+    /// Says that the capture records.
+    pub fn set_recording(&self) {
+        self.word(STATE).store(STATE_RECORDING, Ordering::Relaxed);
     }
 
     /// Counts one more. Not called for an event that is recorded.

@@ -161,7 +161,8 @@ fn record_into(
 
     let lines = |offset, bytes: u64| mapping.lines(offset, bytes / 64);
     let salt = |area: Area| area.salt(identity.salt);
-    let counters = CounterLines::recording(lines(identity.counters_offset, COUNTERS_BYTES as u64));
+    let counters = CounterLines::new(lines(identity.counters_offset, COUNTERS_BYTES as u64));
+    counters.set_recording();
     publish_identity(&mapping, &identity);
     let ring = |ring| {
         Ring::new(
@@ -210,8 +211,7 @@ fn record_into(
         ),
         checksum,
         path: path.to_owned(),
-        file,
-        folder,
+        file: Some((file, folder)),
         fallback: options.fallback.clone(),
         life,
         has_heartbeat,

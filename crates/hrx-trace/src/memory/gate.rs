@@ -12,12 +12,17 @@ use rustix::thread::futex;
 const CLOSED: u32 = 0;
 const OPEN: u32 = 1;
 
+/// The word of all gates that were never open. Never written to.
+static NEVER_OPEN: AtomicU32 = AtomicU32::new(CLOSED);
+
 /// A word that is 1 while its recorder records, 0 once it is finished, and 0 in every forked child. Clones are the same gate.
 ///
 /// It lies on a private page under MADV_WIPEONFORK (Linux 4.14, madvise(2)): however a child is made without sharing this memory (fork, clone), the
 /// kernel gives it zeroes, and no handler of ours has to run. Costs one load, always from the cache.
 ///
 /// The page after it holds the number of clones. It is not wiped, so that a child counts its own.
+///
+/// One that was never open lies in no page of its own.
 #[derive(Debug)]
 pub struct Gate {
     word: NonNull<AtomicU32>,
@@ -46,6 +51,17 @@ impl Gate {
         Ok(gate)
     }
 
+    /// A gate that is closed, and stays so.
+    pub fn closed() -> Self {
+        Self {
+            word: NonNull::from(&NEVER_OPEN),
+        }
+    }
+
+    fn was_never_open(&self) -> bool {
+        self.word == NonNull::from(&NEVER_OPEN)
+    }
+
     /// Whether this process may write.
     #[inline]
     pub fn is_open(&self) -> bool {
@@ -54,7 +70,8 @@ impl Gate {
 
     /// Closes it for all threads. True for the one call that closed it, which also ends every [`Gate::is_open_after`].
     pub fn close(&self) -> bool {
-        let was_open = self.word().swap(CLOSED, Ordering::AcqRel) != CLOSED;
+        let was_open =
+            !self.was_never_open() && self.word().swap(CLOSED, Ordering::AcqRel) != CLOSED;
         if was_open {
             let _ = futex::wake(self.word(), futex::Flags::PRIVATE, i32::MAX.cast_unsigned());
         }
@@ -73,10 +90,11 @@ impl Gate {
 
     #[inline]
     fn word(&self) -> &AtomicU32 {
-        // SAFETY: the page is aligned and initialised (zeroes), lives as long as `self`, and its first word is only ever accessed through this.
+        // SAFETY: the page is aligned and initialised (zeroes), lives as long as `self`, and its first word is only ever accessed through this; or it is a static.
         unsafe { self.word.as_ref() }
     }
 
+    /// Not of a gate that was never open.
     fn clones(&self) -> &AtomicU32 {
         // SAFETY: the second page is part of the mapping.
         let clones = unsafe { self.word.byte_add(page_bytes()) };
@@ -87,6 +105,9 @@ impl Gate {
 
 impl Clone for Gate {
     fn clone(&self) -> Self {
+        if self.was_never_open() {
+            return Self::closed();
+        }
         self.clones().fetch_add(1, Ordering::Relaxed);
         Self { word: self.word }
     }
@@ -94,7 +115,7 @@ impl Clone for Gate {
 
 impl Drop for Gate {
     fn drop(&mut self) {
-        if self.clones().fetch_sub(1, Ordering::Release) != 1 {
+        if self.was_never_open() || self.clones().fetch_sub(1, Ordering::Release) != 1 {
             return;
         }
         // What the other clones did comes before this.

@@ -62,25 +62,34 @@ impl Mapping {
         Lines {
             first: first.cast(),
             count: count as usize,
-            _mapping: Arc::clone(self),
+            _mapping: Some(Arc::clone(self)),
         }
     }
 }
 
-/// Consecutive lines of a mapping, which they keep alive.
+/// Consecutive lines of a mapping, which they keep alive, or of a static.
 #[derive(Clone, Debug)]
 pub struct Lines {
     first: NonNull<Line>,
     count: usize,
-    _mapping: Arc<Mapping>,
+    _mapping: Option<Arc<Mapping>>,
 }
 
-// SAFETY: the Arc keeps alive what `first` points to, on whichever thread, and it is only ever accessed as atomics.
+// SAFETY: the Arc keeps alive what `first` points to, unless it lives forever, on whichever thread, and it is only ever accessed as atomics.
 unsafe impl Send for Lines {}
 // SAFETY: as for Send; atomics may be shared.
 unsafe impl Sync for Lines {}
 
 impl Lines {
+    /// Lines of no file.
+    pub fn of_static(lines: &'static [Line]) -> Self {
+        Self {
+            first: NonNull::from(lines).cast(),
+            count: lines.len(),
+            _mapping: None,
+        }
+    }
+
     /// How many lines there are.
     #[inline]
     pub fn count(&self) -> usize {
@@ -102,10 +111,10 @@ impl Lines {
         if index >= self.count {
             return None;
         }
-        // SAFETY: `Mapping::lines` found `count` lines in the mapping, and `index` is below it.
+        // SAFETY: `first` points to `count` lines, as `Mapping::lines` found or the static has, and `index` is below it.
         let line = unsafe { self.first.add(index) };
-        // SAFETY: the mapping is page-aligned and `offset` a multiple of the line, the memory is initialised (file or zeroes) and lives as
-        // long as `self`, and atomics may change under a shared reference.
+        // SAFETY: the mapping is page-aligned and `offset` a multiple of the line, or a static is aligned; the memory is initialised (file, zeroes or static) and
+        // lives as long as `self`; and atomics may change under a shared reference.
         Some(unsafe { line.as_ref() })
     }
 }
