@@ -19,67 +19,67 @@ impl<To: Deref<Target: Destination>> Region<To> {
     /// Names it.
     #[inline(always)]
     pub fn set_label(&mut self, label: Label) {
-        self.amend(self.event.label(label));
+        self.amend(self.state.event.label(label));
     }
 
     /// Sets the submission or graph it belongs to; 0: none.
     #[inline(always)]
     pub fn set_correlation_id(&mut self, correlation_id: u64) {
-        self.amend(self.event.correlation_id(correlation_id));
+        self.amend(self.state.event.correlation_id(correlation_id));
     }
 
     /// Sets how many bytes it has copied, for a copy that may hang on its way. If they are known only at the end, [`Region::finish_with`] says so at no cost.
     #[inline(always)]
     pub fn set_copied_bytes(&mut self, copied_bytes: u64) {
-        self.amend(self.event.copied_bytes(copied_bytes));
+        self.amend(self.state.event.copied_bytes(copied_bytes));
     }
 
     /// Sets the caller's error code, of a region that goes on; 0: none.
     #[inline(always)]
     pub fn set_status(&mut self, status: u32) {
-        self.amend(self.event.status(status));
+        self.amend(self.state.event.status(status));
     }
 
     /// Says that it waits, as a task does that is not being run, until [`Region::running`] or its end.
     #[inline(always)]
     pub fn waiting(&mut self) {
-        self.flags |= FLAG_WAITING;
-        self.amend(self.event);
+        self.state.flags |= FLAG_WAITING;
+        self.amend(self.state.event);
     }
 
     /// Says that it does not wait any more.
     #[inline(always)]
     pub fn running(&mut self) {
-        self.flags &= !FLAG_WAITING;
-        self.amend(self.event);
+        self.state.flags &= !FLAG_WAITING;
+        self.amend(self.state.event);
     }
 
     /// Its state is what `event` and the flags say.
     #[inline(always)]
     fn amend(&mut self, event: Event) {
-        self.event = event;
+        self.state.event = event;
         let Some(open_slot) = self.shown() else {
             return;
         };
         let described = self.to.recorder().describe(event);
         let amendment = Amendment {
             sequence: 0,
-            start_ns: self.start_ns,
+            start_ns: self.state.start_ns,
             unused_16: 0,
             copied_bytes: described.copied_bytes,
             correlation_id: described.correlation_id,
             lane: described.lane,
             label_id: described.label_id,
-            owner: self.tenancy.owner,
+            owner: self.state.tenancy.owner,
             status: described.status,
-            flags: described.flags & FLAG_SATURATED | self.flags,
+            flags: described.flags & FLAG_SATURATED | self.state.flags,
             kind: KIND_AMENDMENT,
             open_slot,
             crc32: 0,
         };
         write_with_line(
             &*self.to,
-            self.ring,
+            self.state.ring,
             open_slot,
             Some(LINE_AMENDMENT),
             bytemuck::cast(amendment),

@@ -45,28 +45,28 @@ impl<To: Deref<Target: Destination>> Region<To> {
         let Some(open_slot) = self.shown() else {
             return;
         };
-        let Ok(ordinal) = u16::try_from(self.arguments) else {
+        let Ok(ordinal) = u16::try_from(self.state.arguments) else {
             let recorder = self.to.recorder();
             return recorder.counters.count(Counter::ArgumentsRefused);
         };
         let of = ArgumentsOf::region(&OpenRecord {
-            start_ns: self.start_ns,
-            claimed_at_begin: self.tenancy.owner.into(),
+            start_ns: self.state.start_ns,
+            claimed_at_begin: self.state.tenancy.owner.into(),
             open_slot,
             ..bytemuck::Zeroable::zeroed()
         });
         for record in of.records(ordinal, key.0, value.0) {
-            let line = of_argument(self.argument_records, LINES);
+            let line = of_argument(self.state.argument_records, LINES);
             write_with_line(
                 &*self.to,
-                self.ring,
+                self.state.ring,
                 open_slot,
                 line,
                 bytemuck::cast(record),
             );
-            self.argument_records += 1;
+            self.state.argument_records += 1;
         }
-        self.arguments += 1;
+        self.state.arguments += 1;
     }
 }
 

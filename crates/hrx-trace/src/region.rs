@@ -113,15 +113,20 @@ impl Destination for Recorder {
 #[derive(Debug)]
 pub struct Region<To: Deref<Target: Destination>> {
     pub(crate) to: To,
+    pub(crate) state: State,
+}
+
+/// What a region is told apart by, and what has become of it. A copy, so that what finishes it needs no place in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct State {
     /// What was said about it last.
     pub(crate) event: Event,
     /// When it began, in nanoseconds since the capture's start.
     pub(crate) start_ns: u64,
     /// The ring that all its records go to, whichever thread writes them.
     pub(crate) ring: usize,
+    /// [`Tenancy::NONE`]: nothing more of it is recorded. Its end is, or it began before the capture or after it.
     pub(crate) tenancy: Tenancy,
-    /// Nothing more of it is recorded: its end is, or it began before the capture.
-    over: bool,
     /// [`FLAG_SATURATED`]: it began later than 64 bits can say.
     /// [`FLAG_WAITING`](hrx_trace_format::record::FLAG_WAITING): it waits.
     pub(crate) flags: u8,
@@ -167,17 +172,16 @@ impl<To: Deref<Target: Destination>> Region<To> {
             to.recorder()
                 .open(start_ns, ring, thread, &described, to.hints())
         };
-        Self {
-            to,
+        let state = State {
             event,
             start_ns,
             ring,
             tenancy,
-            over: rejected,
             flags: start_flag,
             arguments: 0,
             argument_records: 0,
-        }
+        };
+        Self { to, state }
     }
 
     /// Records it as completed now.
@@ -199,7 +203,9 @@ impl<To: Deref<Target: Destination>> Region<To> {
     /// ```
     #[inline(always)]
     pub fn finish_with(mut self, change: impl FnOnce(Event) -> Event) {
-        self.complete(change(self.event), self.to.recorder().now_ns(), 0);
+        let event = change(self.state.event);
+        let state = self.end();
+        state.complete(&*self.to, event, self.to.recorder().now_ns(), 0);
     }
 
     /// Records it as completed at `end`. If that is before its beginning, it took no time.
@@ -207,7 +213,8 @@ impl<To: Deref<Target: Destination>> Region<To> {
     pub fn finish_at(mut self, end: Instant) {
         let since_epoch = end.saturating_duration_since(self.to.recorder().epoch);
         let (end_ns, end_flag) = nanoseconds(since_epoch);
-        self.complete(self.event, end_ns, end_flag);
+        let state = self.end();
+        state.complete(&*self.to, state.event, end_ns, end_flag);
     }
 
     /// Records it as failed now, with the caller's error code; 0: none.
@@ -226,38 +233,39 @@ impl<To: Deref<Target: Destination>> Region<To> {
     #[inline(always)]
     pub(crate) fn shown(&self) -> Option<u16> {
         let recorder = self.to.recorder();
-        if !recorder.gate.is_open() || self.tenancy.open_slot == 0 {
+        if !recorder.gate.is_open() || self.state.tenancy.open_slot == 0 {
             return None;
         }
-        if self.tenancy.open_slot == OPEN_SLOT_NONE {
+        if self.state.tenancy.open_slot == OPEN_SLOT_NONE {
             recorder.counters.count(Counter::ArgumentsRefused);
             return None;
         }
-        Some(self.tenancy.open_slot)
+        Some(self.state.tenancy.open_slot)
     }
 
-    #[cold]
-    fn drop_unfinished(&mut self) {
-        let now_ns = self.to.recorder().now_ns();
-        self.complete(self.event.failed(true), now_ns, 0);
+    /// From now on nothing more of it is recorded. Returns what it was.
+    #[inline(always)]
+    fn end(&mut self) -> State {
+        let state = self.state;
+        self.state.tenancy = Tenancy::NONE;
+        state
     }
+}
 
+impl State {
     /// Writes its record, then clears its open slot, so that the region is in the file at every instant.
     #[inline(always)]
-    fn complete(&mut self, event: Event, end_ns: u64, end_flag: u8) {
-        if std::mem::replace(&mut self.over, true) {
-            return;
-        }
-        let recorder = self.to.recorder();
+    fn complete<To: Destination>(self, to: &To, event: Event, end_ns: u64, end_flag: u8) {
+        let recorder = to.recorder();
         let open_slot = self.tenancy.open_slot;
-        if !recorder.gate.is_open() {
+        if !recorder.gate.is_open() || open_slot == 0 {
             return;
         }
         let described = recorder.describe(event);
         let record = Record {
             start_ns: self.start_ns,
             duration_ns: end_ns.saturating_sub(self.start_ns),
-            thread_id: self.to.thread(|| end_ns).id,
+            thread_id: to.thread(|| end_ns).id,
             open_slot,
             flags: described.flags
                 | self.flags & FLAG_SATURATED
@@ -269,16 +277,21 @@ impl<To: Deref<Target: Destination>> Region<To> {
                 },
             ..described
         };
-        self.to.write(self.ring, bytemuck::cast(record));
-        recorder.close(open_slot, self.to.hints());
+        to.write(self.ring, bytemuck::cast(record));
+        recorder.close(open_slot, to.hints());
+    }
+
+    #[cold]
+    fn drop<To: Destination>(self, to: &To) {
+        self.complete(to, self.event.failed(true), to.recorder().now_ns(), 0);
     }
 }
 
 impl<To: Deref<Target: Destination>> Drop for Region<To> {
     #[inline(always)]
     fn drop(&mut self) {
-        if !self.over {
-            self.drop_unfinished();
+        if self.state.tenancy.open_slot != 0 {
+            self.end().drop(&*self.to);
         }
     }
 }

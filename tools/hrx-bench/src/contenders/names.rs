@@ -13,4 +13,5 @@ pub const MARK: &str = "mark, own clock read";
 pub const VALUE: &str = "value, own clock read";
 pub const TWO_ARGUMENTS: &str = "begin + two arguments + finish, own clock reads";
 pub const BEGIN_FINISH: &str = "begin + finish, own clock reads";
+pub const BEGIN_FINISH_OWNED: &str = "begin_owned + finish, own clock reads";
 pub const BEGIN_FINISH_BY_WRITER: &str = "begin + finish by a Writer, own clock reads";

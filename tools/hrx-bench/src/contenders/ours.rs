@@ -1,5 +1,7 @@
 //! Our recorder, through each of its entry points.
 
+use std::sync::Arc;
+
 use hrx_trace::{Event, Key, Label, Recorder, Tracer, Writer};
 
 use crate::measuring::contender::{Contender, Fields};
@@ -84,6 +86,20 @@ impl Contender for BeginFinish {
     #[inline]
     fn event(&self, (): &mut (), fields: &Fields) {
         self.0.begin(event(fields)).finish();
+    }
+}
+
+/// `Recorder::begin_owned` and `Region::finish`, which read the clock themselves.
+pub struct BeginFinishOwned(pub Arc<Recorder>);
+
+impl Contender for BeginFinishOwned {
+    type Thread<'a> = ();
+
+    fn thread(&self, _: usize) {}
+
+    #[inline]
+    fn event(&self, (): &mut (), fields: &Fields) {
+        self.0.begin_owned(event(fields)).finish();
     }
 }
 

@@ -24,6 +24,10 @@ pub enum Counted {
     Writer,
     BeginFinish,
     BeginFinishByWriter,
+    BeginFinishOwned,
+    Mark,
+    Value,
+    TwoArguments,
     RecordBetween,
     RecordBetweenByWriter,
     Tracer,
@@ -38,6 +42,10 @@ impl Counted {
             Self::Writer => names::WRITER,
             Self::BeginFinish => names::BEGIN_FINISH,
             Self::BeginFinishByWriter => names::BEGIN_FINISH_BY_WRITER,
+            Self::BeginFinishOwned => names::BEGIN_FINISH_OWNED,
+            Self::Mark => names::MARK,
+            Self::Value => names::VALUE,
+            Self::TwoArguments => names::TWO_ARGUMENTS,
             Self::RecordBetween => names::RECORD_BETWEEN,
             Self::RecordBetweenByWriter => names::RECORD_BETWEEN_BY_WRITER,
             Self::Tracer => names::TRACER,
@@ -60,6 +68,16 @@ impl Counted {
                 );
             }
             Self::BeginFinish => spin(&ours::BeginFinish(setup.tmpfs.recorder(&options)?), events),
+            Self::BeginFinishOwned => {
+                let recorder = setup.tmpfs.recorder(&options)?;
+                spin(&ours::BeginFinishOwned(recorder.into()), events);
+            }
+            Self::Mark => spin(&ours::Mark(setup.tmpfs.recorder(&options)?), events),
+            Self::Value => spin(&ours::Value::new(setup.tmpfs.recorder(&options)?), events),
+            Self::TwoArguments => {
+                let recorder = setup.tmpfs.recorder(&options)?;
+                spin(&ours::TwoArguments::new(recorder), events);
+            }
             Self::RecordBetween => {
                 spin(
                     &ours::RecordBetween(setup.tmpfs.recorder(&options)?),

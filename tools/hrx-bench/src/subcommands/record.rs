@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use anyhow::Result;
+use clap::ValueEnum;
 use hrx_trace::{Options, Tracer};
 use hrx_trace_reader::Trace;
 
@@ -265,6 +266,8 @@ fn clocked(setup: &Setup) -> Result<Vec<Case<'_>>> {
     group.load = Load::Bare;
     let recorder = || setup.tmpfs.recorder(&options);
     group.add(names::BEGIN_FINISH, ours::BeginFinish(recorder()?));
+    let owned = ours::BeginFinishOwned(recorder()?.into());
+    group.add(names::BEGIN_FINISH_OWNED, owned);
     group.add(names::TWO_ARGUMENTS, ours::TwoArguments::new(recorder()?));
     group.add(names::MARK, ours::Mark(recorder()?));
     group.add(names::VALUE, ours::Value::new(recorder()?));
@@ -327,19 +330,8 @@ const INSTRUCTION_COLUMNS: &[Column] =
 
 fn instructions(setup: &Setup) -> Result<Table> {
     let mut rows: Vec<Row> = Vec::new();
-    let counted = [
-        Counted::Baseline,
-        Counted::Nothing,
-        Counted::Record,
-        Counted::Writer,
-        Counted::BeginFinish,
-        Counted::BeginFinishByWriter,
-        Counted::RecordBetween,
-        Counted::RecordBetweenByWriter,
-        Counted::Tracer,
-    ];
     let baseline = Counted::Baseline.instructions(setup)?;
-    for contender in counted {
+    for contender in Counted::value_variants() {
         let count = contender.instructions(setup)?;
         rows.push(Row {
             name: contender.name().to_owned(),
