@@ -6,6 +6,8 @@
 //! what the file must hold. Some threads record through writers that they drop and make again, sometimes more of them than there are rings. Half of the
 //! children are read continuously while they run, and the small ones among these are also converted by the real command.
 //!
+//! Half of the dead children have a witness, which knows how and when they ended, and half of them a heartbeat, whose last word is never after the death.
+//!
 //! One loss is allowed, which the format promises to count: a thread that stalls among the stores of one `record` while others lap the ring spoils one
 //! newer event. The children note when a lap passed during a call. Without one, nothing may be missing; and a writer's own ring loses at most the record
 //! in progress at its death.
@@ -13,6 +15,9 @@
 //! HRX_STORM_SECONDS sets the length of the storm (default 90). HRX_TEST_SEED repeats one, as far as the scheduler allows.
 
 use std::collections::HashSet;
+use std::fs::File;
+use std::mem::offset_of;
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -21,7 +26,10 @@ use std::sync::atomic::Ordering;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use bytemuck::Zeroable;
 use fastrand::Rng;
+use hrx_trace_format::witness::{CAUSE_EXIT, CAUSE_SIGNAL, WITNESS_WORD};
+use hrx_trace_format::{self as format, Checksum, Counters};
 use hrx_trace_reader::{
     Account, Argument, ArgumentValue, Ending, Error, Event, Kind as EventKind, Name, Trace,
 };
@@ -32,6 +40,7 @@ use hrx_trace_tests::crash::storm::{
 use hrx_trace_tests::programs::PROGRAMS;
 use hrx_trace_tests::seeds;
 use nix::sys::signal::{Signal, kill};
+use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 use serde_json::Value;
 
@@ -83,6 +92,9 @@ struct Tally {
     torn: u64,
     /// Newer events that a stalled writer spoiled.
     spoiled: u64,
+    /// Captures of dead children that a witness had written into; and those whose heartbeat was heard.
+    witnessed: u64,
+    beats: u64,
     /// Captures of dead children in which the writer of every slot died inside `record`, so that the reader went by the previous lap.
     all_torn: u64,
 }
@@ -471,7 +483,7 @@ enum Death {
 
 impl Death {
     /// Kills the child, and waits for its death.
-    fn strike(self, child: &mut Child, words: &SharedWords) {
+    fn strike(self, child: &mut Child, words: &SharedWords) -> ExitStatus {
         let tell = |how| words.get(word::DIE).store(how, Ordering::SeqCst);
         match self {
             Self::Signal(signal) => loop {
@@ -485,7 +497,9 @@ impl Death {
             Self::Exit => tell(DIE_EXIT),
             Self::Panic => tell(DIE_PANIC),
         }
-        self.expect(child.wait().unwrap());
+        let status = child.wait().unwrap();
+        self.expect(status);
+        status
     }
 
     fn expect(self, status: ExitStatus) {
@@ -543,7 +557,8 @@ impl Fate {
         } else {
             sleep(self.lifetime);
         }
-        self.death.strike(&mut child.0, &words);
+        let status = self.death.strike(&mut child.0, &words);
+        let seen_ns = clock_gettime(ClockId::CLOCK_MONOTONIC).unwrap();
         tally.kills += 1;
         if !ready() {
             tally.before_ready += 1;
@@ -555,7 +570,34 @@ impl Fate {
             }
             return;
         }
-        assert_eq!(witness.judge(&path, tally), Ending::WriterDied);
+        let is_witnessed = self.plan.seed.is_multiple_of(2);
+        if is_witnessed {
+            testify(&path, child.0.id(), status, Duration::from(seen_ns));
+            tally.witnessed += 1;
+        }
+        // Only a witness knows that the process was not killed.
+        let ending = match status.code() {
+            Some(_) if is_witnessed => Ending::EndedWithoutFinish,
+            _ => Ending::WriterDied,
+        };
+        assert_eq!(witness.judge(&path, tally), ending);
+        let trace = Trace::open(&path).unwrap();
+        assert_eq!(
+            trace
+                .witness()
+                .map(|witness| (witness.status, witness.seen_exactly)),
+            is_witnessed.then(|| {
+                let number = status.signal().or(status.code()).unwrap();
+                (number.cast_unsigned(), true)
+            })
+        );
+        let alive_ns = last_alive_ns(&path);
+        assert!(
+            trace.identity().epoch_monotonic_ns + alive_ns <= nanoseconds(Duration::from(seen_ns)),
+            "the process lived after its death"
+        );
+        assert!(alive_ns == 0 || self.plan.heartbeat_us > 0);
+        tally.beats += u64::from(alive_ns > 0);
         self.convert(&path, tally);
     }
 
@@ -578,6 +620,44 @@ impl Fate {
         assert_eq!(document["account"]["regions"], regions.count());
         tally.conversions += 1;
     }
+}
+
+/// Writes into the capture at `path` that its process was seen to have ended.
+fn testify(path: &Path, process_id: u32, status: ExitStatus, seen: Duration) {
+    let file = File::options().read(true).write(true).open(path).unwrap();
+    let identity = *Trace::open(path).unwrap().identity();
+    assert_eq!(identity.process_id, process_id);
+    let (cause, number) = match (status.signal(), status.code()) {
+        (Some(signal), _) => (CAUSE_SIGNAL, signal),
+        (None, Some(code)) => (CAUSE_EXIT, code),
+        (None, None) => unreachable!("it has ended"),
+    };
+    let witness = format::Witness {
+        word: WITNESS_WORD,
+        capture_id: identity.capture_id,
+        seen_monotonic_ns: nanoseconds(seen),
+        time_namespace: identity.time_namespace,
+        status: number.cast_unsigned(),
+        cause,
+        ..format::Witness::zeroed()
+    };
+    let witness = witness.sealed(&Checksum::new(), identity.salt);
+    file.write_all_at(bytemuck::bytes_of(&witness), identity.witness_offset)
+        .unwrap();
+}
+
+/// What the recorder's own thread said last, in nanoseconds since the capture's start; 0: nothing.
+fn last_alive_ns(path: &Path) -> u64 {
+    let offset = Trace::open(path).unwrap().identity().counters_offset
+        + offset_of!(Counters, last_alive_ns) as u64;
+    let mut word = [0; 8];
+    let file = File::open(path).unwrap();
+    file.read_exact_at(&mut word, offset).unwrap();
+    u64::from_le_bytes(word)
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    duration.as_nanos().try_into().unwrap()
 }
 
 /// A child that is killed if the test fails.
@@ -634,6 +714,8 @@ fn five_hundred_kills_lose_no_event_that_was_recorded() {
                 tenure: any_size(&mut random, 4096),
                 pause: random.u32(0..200),
                 populate: true,
+                open_regions: random.choice([4, 64, 1_024, 8_192]).unwrap(),
+                heartbeat_us: random.choice([0, 300]).unwrap(),
             },
             death: Death::Signal(Signal::SIGKILL),
             lifetime: Duration::from_micros(random.u64(500..10_000)),
@@ -645,6 +727,7 @@ fn five_hundred_kills_lose_no_event_that_was_recorded() {
     }
     println!("kills by SIGKILL: {tally:?}");
     assert_eq!((tally.kills, tally.before_ready), (500, 0));
+    assert!(tally.witnessed > 100 && tally.beats > 100, "{tally:?}");
 }
 
 #[test]
@@ -679,6 +762,8 @@ fn a_storm_of_deaths_leaves_every_file_true() {
                 tenure: any_size(&mut random, 20_000),
                 pause: random.choice([0, 0, 20, 2_000]).unwrap(),
                 populate: random.u32(0..4) > 0,
+                open_regions: random.choice([8, 64, 1_024, 8_192]).unwrap(),
+                heartbeat_us: random.choice([0, 0, 100, 5_000]).unwrap(),
             },
             death,
             lifetime: Duration::from_micros(any_size(&mut random, 30_000)),

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use hrx_trace_format::argument::ARGUMENT_TEXT_BYTES_MAX;
 use hrx_trace_format::header::IDENTITY_BYTES;
+use hrx_trace_format::name::{self, BLOCK_BYTES};
 use hrx_trace_format::record::RECORD_BYTES;
-use hrx_trace_format::{Area, Checksum, Identity, OpenRecord, Record};
+use hrx_trace_format::witness::{WITNESS_BYTES, WITNESS_WORD};
+use hrx_trace_format::{Area, Checksum, Identity, OpenRecord, Record, Witness};
 use hrx_trace_reader::{Argument, ArgumentValue, Ending, Kind, Trace, seed};
 
 /// The trace in `bytes`, if the reader accepts them.
@@ -98,6 +100,57 @@ fn check_arguments(arguments: &[Argument]) -> u64 {
     arguments.len() as u64
 }
 
+/// Seals the witness, of this capture, if it says anything.
+fn seal_witness(bytes: &mut [u8], identity: &Identity, checksum: &Checksum) {
+    let Some(item) = item_mut(bytes, identity.witness_offset, WITNESS_BYTES) else {
+        return;
+    };
+    if identity.witness_offset == 0
+        || item.iter().all(|byte| *byte == 0)
+        || !item.ends_with(&[0; 4])
+    {
+        return;
+    }
+    let plain: Witness = bytemuck::pod_read_unaligned(item);
+    let witness = Witness {
+        word: WITNESS_WORD,
+        capture_id: identity.capture_id,
+        ..plain
+    };
+    item.copy_from_slice(bytemuck::bytes_of(&witness.sealed(checksum, identity.salt)));
+}
+
+/// Seals each entry of the name table whose checksum is zero.
+fn seal_names(bytes: &mut [u8], identity: &Identity, checksum: &Checksum) {
+    let Some(table) = usize::try_from(identity.name_bytes)
+        .ok()
+        .and_then(|size| item_mut(bytes, identity.name_offset, size))
+    else {
+        return;
+    };
+    let salt = Area::NameTable.salt(identity.salt).to_le_bytes();
+    let mut rest = table;
+    for name_id in 1.. {
+        let size = name::entry_bytes(rest, name_id);
+        if let Some(entry) = size.and_then(|size| rest.get_mut(..size))
+            && let Some(([0, 0, 0, 0], after_crc)) = entry.split_first_chunk()
+        {
+            let crc32 = checksum.of(&[&salt, after_crc]);
+            entry[..4].copy_from_slice(&crc32.to_le_bytes());
+        }
+        match rest.split_at_mut_checked(BLOCK_BYTES) {
+            Some((_, after)) => rest = after,
+            None => return,
+        }
+    }
+}
+
+fn item_mut(bytes: &mut [u8], offset: u64, size: usize) -> Option<&mut [u8]> {
+    bytes
+        .get_mut(usize::try_from(offset).ok()?..)?
+        .get_mut(..size)
+}
+
 /// `bytes` with a valid checksum in the header, and in each item whose checksum field is zero: a mutation reaches that in one step.
 #[must_use]
 pub fn sealed(bytes: &[u8]) -> Vec<u8> {
@@ -119,10 +172,10 @@ pub fn sealed(bytes: &[u8]) -> Vec<u8> {
     if Identity::parse(&bytes, &checksum).is_err() {
         return bytes;
     }
+    seal_witness(&mut bytes, &identity, &checksum);
+    seal_names(&mut bytes, &identity, &checksum);
     let mut seal = |offset: u64, seal: &dyn Fn([u8; RECORD_BYTES]) -> [u8; RECORD_BYTES]| {
-        let item = usize::try_from(offset)
-            .ok()
-            .and_then(|offset| bytes.get_mut(offset..));
+        let item = item_mut(&mut bytes, offset, RECORD_BYTES);
         let Some(item) = item.and_then(|item| item.first_chunk_mut::<RECORD_BYTES>()) else {
             return false;
         };

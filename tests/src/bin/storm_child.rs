@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hrx_trace::{Key, Label, Options, Recorder, Value};
 use hrx_trace_reader::Trace;
@@ -48,6 +48,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         .writers(plan.writers)
         .name_bytes(4096)
         .populate(plan.populate)
+        .open_regions(plan.open_regions)
+        .heartbeat(Duration::from_micros(plan.heartbeat_us))
         .create(&path)?;
     let trace = Trace::open(&path)?;
     let claimed = (0..plan.rings).map(|ring| trace.identity().control_line(ring) as usize / 8);

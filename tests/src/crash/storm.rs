@@ -28,6 +28,10 @@ pub struct Plan {
     pub pause: u32,
     /// Whether creation makes all pages present.
     pub populate: bool,
+    /// Slots of the open table, at least as many as threads.
+    pub open_regions: u32,
+    /// Time between two beats of the recorder's own thread, in microseconds. 0: no such thread.
+    pub heartbeat_us: u64,
 }
 
 impl Plan {
@@ -70,10 +74,12 @@ impl std::fmt::Display for Plan {
             tenure,
             pause,
             populate,
+            open_regions,
+            heartbeat_us,
         } = self;
         write!(
             formatter,
-            "{seed},{threads},{capacity},{rings},{writers},{writing},{tenures},{tenure},{pause},{}",
+            "{seed},{threads},{capacity},{rings},{writers},{writing},{tenures},{tenure},{pause},{},{open_regions},{heartbeat_us}",
             u8::from(*populate)
         )
     }
@@ -97,6 +103,8 @@ impl FromStr for Plan {
                     tenure,
                     pause,
                     populate,
+                    open_regions,
+                    heartbeat_us,
                 ],
             ) => Ok(Self {
                 seed,
@@ -109,8 +117,10 @@ impl FromStr for Plan {
                 tenure,
                 pause: pause as u32,
                 populate: populate != 0,
+                open_regions: open_regions as u32,
+                heartbeat_us,
             }),
-            _ => Err("a plan is ten numbers"),
+            _ => Err("a plan is twelve numbers"),
         }
     }
 }
