@@ -58,10 +58,10 @@ impl<To: Deref<Target: Destination>> Region<To> {
     #[inline(always)]
     fn amend(&mut self, event: Event) {
         self.state.event = event;
-        let Some(open_slot) = self.shown() else {
+        let Some((to, open_slot)) = self.shown() else {
             return;
         };
-        let described = self.to.recorder().describe(event);
+        let described = to.recorder().describe(event);
         let amendment = Amendment {
             sequence: 0,
             start_ns: self.state.start_ns,
@@ -78,7 +78,7 @@ impl<To: Deref<Target: Destination>> Region<To> {
             crc32: 0,
         };
         write_with_line(
-            &*self.to,
+            to,
             self.state.ring,
             open_slot,
             Some(LINE_AMENDMENT),

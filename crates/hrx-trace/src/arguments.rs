@@ -42,12 +42,11 @@ impl<To: Deref<Target: Destination>> Region<To> {
 
     #[inline(always)]
     fn add_argument(&mut self, key: Key, value: Value<'_>) {
-        let Some(open_slot) = self.shown() else {
+        let Some((to, open_slot)) = self.shown() else {
             return;
         };
         let Ok(ordinal) = u16::try_from(self.state.arguments) else {
-            let recorder = self.to.recorder();
-            return recorder.counters.count(Counter::ArgumentsRefused);
+            return to.recorder().counters.count(Counter::ArgumentsRefused);
         };
         let of = ArgumentsOf::region(&OpenRecord {
             start_ns: self.state.start_ns,
@@ -55,17 +54,14 @@ impl<To: Deref<Target: Destination>> Region<To> {
             open_slot,
             ..bytemuck::Zeroable::zeroed()
         });
+        let mut records = self.state.argument_records;
         for record in of.records(ordinal, key.0, value.0) {
-            let line = of_argument(self.state.argument_records, LINES);
-            write_with_line(
-                &*self.to,
-                self.state.ring,
-                open_slot,
-                line,
-                bytemuck::cast(record),
-            );
-            self.state.argument_records += 1;
+            let line = of_argument(records, LINES);
+            let record = bytemuck::cast(record);
+            write_with_line(to, self.state.ring, open_slot, line, record);
+            records += 1;
         }
+        self.state.argument_records = records;
         self.state.arguments += 1;
     }
 }

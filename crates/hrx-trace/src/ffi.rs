@@ -20,6 +20,12 @@ pub fn at_exit(handler: extern "C" fn()) {
     let _ = unsafe { at_quick_exit(handler) };
 }
 
+/// Has `handler` called in each child that the process forks by fork(3), in its one thread, before it goes on. False: the C library has no room for it.
+pub fn in_forked_children(handler: extern "C" fn()) -> bool {
+    // SAFETY: the handler has the type that C expects, and the library that has it is not unloaded.
+    (unsafe { libc::pthread_atfork(None, None, Some(handler)) }) == 0
+}
+
 /// Which signals a thread blocks.
 #[derive(Clone, Copy)]
 pub struct SignalMask(sigset_t);

@@ -54,7 +54,13 @@ mod tracer;
 #[cfg(feature = "tracer")]
 mod running;
 
+mod global;
+
+mod fork;
+
 mod creation;
+mod static_label;
+
 mod options;
 
 mod mark;
@@ -103,10 +109,13 @@ pub use self::{
     creation::{expand_path, program_name, remove_oldest},
     error::{Error, Result},
     event::{Event, Key, Label, lane},
+    fork::OnFork,
+    global::{__begin, global, note_panics, on_fork, set_global},
     moment::Moment,
     options::Options,
     recorder::Recorder,
     region::{Destination, OwnedRegion, Region},
+    static_label::StaticLabel,
     value::Value,
     writer::Writer,
 };

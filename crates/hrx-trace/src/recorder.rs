@@ -26,6 +26,7 @@ use crate::life::Life;
 use crate::memory::{self, Gate};
 use crate::moment::Moment;
 use crate::nanoseconds::nanoseconds;
+use crate::options::Options;
 use crate::slot;
 use crate::thread::{self, Thread};
 use crate::vacancy::Hints;
@@ -62,11 +63,21 @@ pub struct Recorder {
     pub(crate) path: PathBuf,
     /// The file, which holds the lock that tells readers that the writer lives, and its folder. None: the recorder is disabled.
     pub(crate) file: Option<(File, Folder)>,
+    /// How a capture like this one is created. None: the recorder is disabled.
+    pub(crate) origin: Option<Origin>,
     pub(crate) fallback: Option<String>,
     pub(crate) life: Arc<Life>,
     pub(crate) has_heartbeat: bool,
     /// As long as it is there, an exit is said in the header.
-    pub(crate) _left_by_exit: Option<LeftByExit>,
+    pub(crate) left_by_exit: Option<LeftByExit>,
+}
+
+/// How a capture was created.
+#[derive(Debug)]
+pub struct Origin {
+    pub options: Options,
+    /// The absolute path of its folder, if the current folder was known.
+    pub folder: PathBuf,
 }
 
 /// Where a region is shown while it runs.
@@ -247,6 +258,9 @@ impl Recorder {
     /// The calling thread, as this capture knows it. `since_ns` gives the end of the event that it is about to record: if that is its first, it is named.
     #[inline(always)]
     pub(crate) fn introduced(&self, since_ns: impl FnOnce() -> u64) -> Thread {
+        if cfg!(hrx_trace_off) {
+            return Thread { id: 0, ordinal: 0 };
+        }
         match thread::known_to(self.capture) {
             Some(thread) => thread,
             None => self.introduce(since_ns()),
@@ -425,6 +439,11 @@ impl Recorder {
     #[must_use]
     pub fn is_recording(&self) -> bool {
         self.gate.is_open()
+    }
+
+    /// Whether this is a forked child of the process that created it.
+    pub(crate) fn is_parents(&self) -> bool {
+        self.process != std::process::id()
     }
 
     /// How many events have been recorded in all rings, overwritten ones included.

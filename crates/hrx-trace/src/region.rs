@@ -67,6 +67,12 @@ impl Recorder {
         Region::begin(Arc::clone(self), event)
     }
 
+    /// As [`Recorder::begin_at`], of a region that keeps the recorder alive.
+    #[inline]
+    pub fn begin_owned_at(self: &Arc<Self>, start: Instant, event: Event) -> OwnedRegion {
+        Region::begin_at(Arc::clone(self), start, event)
+    }
+
     /// As [`Recorder::begin`], of a region that began at `start`. One that began before the capture is not recorded, and counted as rejected.
     #[inline]
     pub fn begin_at(&self, start: Instant, event: Event) -> Region<&Self> {
@@ -112,9 +118,15 @@ impl Destination for Recorder {
 #[must_use = "a region that is dropped at once is recorded as failed"]
 #[derive(Debug)]
 pub struct Region<To: Deref<Target: Destination>> {
-    pub(crate) to: To,
+    to: Held<To>,
     pub(crate) state: State,
 }
+
+#[cfg(not(hrx_trace_off))]
+type Held<To> = To;
+/// Nothing is recorded.
+#[cfg(hrx_trace_off)]
+type Held<To> = std::marker::PhantomData<To>;
 
 /// What a region is told apart by, and what has become of it. A copy, so that what finishes it needs no place in memory.
 #[derive(Clone, Copy, Debug)]
@@ -141,12 +153,18 @@ pub type OwnedRegion = Region<Arc<Recorder>>;
 impl<To: Deref<Target: Destination>> Region<To> {
     #[inline(always)]
     pub(crate) fn begin(to: To, event: Event) -> Self {
+        if cfg!(hrx_trace_off) {
+            return Self::held(to, State::over(event));
+        }
         let start_ns = to.recorder().now_ns();
         Self::begin_ns(to, start_ns, 0, false, event)
     }
 
     #[inline]
     pub(crate) fn begin_at(to: To, start: Instant, event: Event) -> Self {
+        if cfg!(hrx_trace_off) {
+            return Self::held(to, State::over(event));
+        }
         let recorder = to.recorder();
         let since_epoch = start.checked_duration_since(recorder.epoch);
         let (start_ns, start_flag) = nanoseconds(since_epoch.unwrap_or_default());
@@ -181,7 +199,40 @@ impl<To: Deref<Target: Destination>> Region<To> {
             arguments: 0,
             argument_records: 0,
         };
+        Self::held(to, state)
+    }
+
+    #[cfg(not(hrx_trace_off))]
+    #[inline(always)]
+    fn held(to: To, state: State) -> Self {
         Self { to, state }
+    }
+
+    #[cfg(hrx_trace_off)]
+    fn held(_: To, state: State) -> Self {
+        let to = std::marker::PhantomData;
+        Self { to, state }
+    }
+
+    /// What `region!` makes of a program that is compiled without traces.
+    #[cfg(hrx_trace_off)]
+    #[doc(hidden)]
+    pub fn off(event: Event) -> Self {
+        let to = std::marker::PhantomData;
+        let state = State::over(event);
+        Self { to, state }
+    }
+
+    /// What it is recorded by. None: nothing is recorded.
+    #[cfg(not(hrx_trace_off))]
+    #[inline(always)]
+    pub(crate) fn to(&self) -> Option<&To::Target> {
+        Some(&*self.to)
+    }
+
+    #[cfg(hrx_trace_off)]
+    pub(crate) fn to(&self) -> Option<&To::Target> {
+        None
     }
 
     /// Records it as completed now.
@@ -205,16 +256,20 @@ impl<To: Deref<Target: Destination>> Region<To> {
     pub fn finish_with(mut self, change: impl FnOnce(Event) -> Event) {
         let event = change(self.state.event);
         let state = self.end();
-        state.complete(&*self.to, event, self.to.recorder().now_ns(), 0);
+        if let Some(to) = self.to() {
+            state.complete(to, event, to.recorder().now_ns(), 0);
+        }
     }
 
     /// Records it as completed at `end`. If that is before its beginning, it took no time.
     #[inline]
     pub fn finish_at(mut self, end: Instant) {
-        let since_epoch = end.saturating_duration_since(self.to.recorder().epoch);
-        let (end_ns, end_flag) = nanoseconds(since_epoch);
         let state = self.end();
-        state.complete(&*self.to, state.event, end_ns, end_flag);
+        if let Some(to) = self.to() {
+            let since_epoch = end.saturating_duration_since(to.recorder().epoch);
+            let (end_ns, end_flag) = nanoseconds(since_epoch);
+            state.complete(to, state.event, end_ns, end_flag);
+        }
     }
 
     /// Records it as failed now, with the caller's error code; 0: none.
@@ -231,8 +286,9 @@ impl<To: Deref<Target: Destination>> Region<To> {
 
     /// The number of its open slot, if it has one and the capture runs. If it has none, what was to be written there is counted as refused.
     #[inline(always)]
-    pub(crate) fn shown(&self) -> Option<u16> {
-        let recorder = self.to.recorder();
+    pub(crate) fn shown(&self) -> Option<(&To::Target, u16)> {
+        let to = self.to()?;
+        let recorder = to.recorder();
         if !recorder.gate.is_open() || self.state.tenancy.open_slot == 0 {
             return None;
         }
@@ -240,7 +296,7 @@ impl<To: Deref<Target: Destination>> Region<To> {
             recorder.counters.count(Counter::ArgumentsRefused);
             return None;
         }
-        Some(self.state.tenancy.open_slot)
+        Some((to, self.state.tenancy.open_slot))
     }
 
     /// From now on nothing more of it is recorded. Returns what it was.
@@ -253,6 +309,19 @@ impl<To: Deref<Target: Destination>> Region<To> {
 }
 
 impl State {
+    /// Of a region of which nothing is recorded.
+    fn over(event: Event) -> Self {
+        Self {
+            event,
+            start_ns: 0,
+            ring: 0,
+            tenancy: Tenancy::NONE,
+            flags: 0,
+            arguments: 0,
+            argument_records: 0,
+        }
+    }
+
     /// Writes its record, then clears its open slot, so that the region is in the file at every instant.
     #[inline(always)]
     fn complete<To: Destination>(self, to: &To, event: Event, end_ns: u64, end_flag: u8) {
@@ -291,7 +360,10 @@ impl<To: Deref<Target: Destination>> Drop for Region<To> {
     #[inline(always)]
     fn drop(&mut self) {
         if self.state.tenancy.open_slot != 0 {
-            self.end().drop(&*self.to);
+            let state = self.end();
+            if let Some(to) = self.to() {
+                state.drop(to);
+            }
         }
     }
 }

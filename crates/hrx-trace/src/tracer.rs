@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
@@ -13,8 +13,10 @@ use hrx_trace_reader::seed::ExecutionTrace;
 
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::fork::{self, OnFork, Reopens};
 use crate::options::Options;
 use crate::recorder::Recorder;
+use crate::region::{OwnedRegion, Region};
 use crate::running::{Kept, Running};
 
 /// Starts and finishes captures, one at a time, and records into the one that runs. Usable from any thread by shared reference.
@@ -69,6 +71,24 @@ thread_local! {
     static KEPT: RefCell<Kept<Recorder>> = const { RefCell::new(Kept::NOTHING) };
 }
 
+impl Reopens for Tracer {
+    fn reopen(&self) {
+        // A thread that is not in this child may have been inside start or finish.
+        let Ok(mut past) = self.past.try_lock() else {
+            return;
+        };
+        let parents = self
+            .running
+            .share()
+            .filter(|recorder| recorder.is_parents());
+        let Some(parents) = parents else { return };
+        if let Some(Ok(recorder)) = parents.create_beside() {
+            past.finished.push(parents);
+            self.run(&mut past, recorder);
+        }
+    }
+}
+
 impl Default for Tracer {
     fn default() -> Self {
         Self::new()
@@ -96,7 +116,7 @@ impl Tracer {
     /// Capacity 0, even while a capture runs; [`Error::Busy`] while one runs, which goes on untouched; those of
     /// [`Options::create_from_environment`].
     pub fn start(&self, capacity: usize) -> Result<()> {
-        self.start_with(capacity, Options::create_from_environment)
+        self.start_by_options(capacity, Options::create_from_environment)
     }
 
     /// Starts a capture of the last `capacity` events in a new file at `path`.
@@ -104,10 +124,30 @@ impl Tracer {
     /// # Errors
     /// As [`Tracer::start`].
     pub fn start_at(&self, path: impl AsRef<Path>, capacity: usize) -> Result<()> {
-        self.start_with(capacity, |options| options.create(path))
+        self.start_by_options(capacity, |options| options.create(path))
     }
 
-    fn start_with(
+    /// Starts a capture by `recorder`, which the caller has created with the options that it wants.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] while one runs, which goes on untouched; `recorder` is finished then, and its file stays.
+    pub fn start_with(&self, recorder: Recorder) -> Result<()> {
+        self.start_by(|| Ok(recorder))
+    }
+
+    /// What becomes of the capture in a child that the process forks while it runs. By default, the child is mute.
+    pub fn on_fork(&'static self, on_fork: OnFork) {
+        fork::set(self, on_fork);
+    }
+
+    /// Begins a region that keeps its capture alive, as [`Recorder::begin_owned`]. If no capture runs, nothing of it is recorded.
+    pub fn begin(&self, event: Event) -> OwnedRegion {
+        static DISABLED: LazyLock<Arc<Recorder>> = LazyLock::new(|| Arc::new(Recorder::disabled()));
+        let recorder = self.running.share();
+        Region::begin(recorder.unwrap_or_else(|| Arc::clone(&DISABLED)), event)
+    }
+
+    fn start_by_options(
         &self,
         capacity: usize,
         create: impl FnOnce(&Options) -> Result<Recorder>,
@@ -115,18 +155,26 @@ impl Tracer {
         if capacity == 0 {
             return Err(Error::ZeroCapacity);
         }
-        static NUMBERS: AtomicU64 = AtomicU64::new(1);
+        self.start_by(|| create(&Options::new(capacity as u64).finish_at_exit(true)))
+    }
+
+    fn start_by(&self, create: impl FnOnce() -> Result<Recorder>) -> Result<()> {
         let mut past = self.lock();
         if self.running.share().is_some() {
             return Err(Error::Busy("a trace is already running"));
         }
-        let recorder = create(&Options::new(capacity as u64).finish_at_exit(true))?;
+        self.run(&mut past, create()?);
+        Ok(())
+    }
+
+    fn run(&self, past: &mut Past, recorder: Recorder) {
+        static NUMBERS: AtomicU64 = AtomicU64::new(1);
         past.sweep();
         past.reopened = recorder.reopen().ok();
-        past.last_path = Some(recorder.path().to_owned());
+        past.last_path =
+            Some(recorder.path().to_owned()).filter(|path| !path.as_os_str().is_empty());
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         self.running.start(Arc::new(recorder), number);
-        Ok(())
     }
 
     /// Finishes the capture and reads it back from its file, which stays. None if no capture runs.

@@ -55,7 +55,7 @@ impl Stepped<'_> {
 
     /// Makes the script's calls on `way`, until it is to be given back or the script ends.
     fn calls<W: Way>(&mut self, way: &W) -> Result<(), Box<dyn Error>> {
-        let mut regions: [Option<Region<&W>>; 3] = [None, None, None];
+        let mut regions: [Option<Region<W::Held<'_>>>; 3] = [None, None, None];
         while let Some(call) = SCRIPT.get(self.next) {
             let index = self.next;
             let event = Described::of(index).event(&self.labels);

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use hrx_trace::{Key, Label, Options, Region};
@@ -21,6 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .open_regions(4)
         .name_bytes(4096)
         .create(path)?;
+    let recorder = Arc::new(recorder);
     let stepped = Stepped {
         labels: NAMES.map(|name| recorder.label(name)),
         words: SharedWords::map(&words, word::COUNT)?,
@@ -47,7 +49,7 @@ impl Stepped {
 
     fn calls<W: Way>(&self, way: &W, calls: std::ops::Range<usize>) -> Result<(), Box<dyn Error>> {
         let [label, other_label] = self.labels;
-        let mut running: Option<Region<&W>> = None;
+        let mut running: Option<Region<W::Held<'_>>> = None;
         for index in calls {
             let event = kinds::event(index, label);
             let number = index as u64;

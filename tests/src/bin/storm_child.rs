@@ -21,7 +21,7 @@ use nix::sys::resource::{Resource, setrlimit};
 /// What the threads share.
 struct Child {
     plan: Plan,
-    recorder: Recorder,
+    recorder: Arc<Recorder>,
     labels: [Label; 2],
     keys: [Key; 2],
     words: SharedWords,
@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         claimed: claimed.collect(),
         trace: SharedWords::of_file(Path::new(&path))?,
         plan,
-        recorder,
+        recorder: Arc::new(recorder),
         words,
         first: Instant::now(),
     });
@@ -90,7 +90,11 @@ impl Child {
             thread::yield_now();
         }
         if thread >= self.plan.writing {
-            return self.record(thread, &self.recorder, u64::MAX);
+            // By turns through regions that borrow the recorder, and through such as own a share of it.
+            return match thread % 2 {
+                0 => self.record(thread, &*self.recorder, u64::MAX),
+                _ => self.record(thread, &self.recorder, u64::MAX),
+            };
         }
         for tenure in 0..self.plan.tenures {
             let is_last = tenure + 1 == self.plan.tenures;

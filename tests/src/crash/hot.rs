@@ -1,8 +1,9 @@
 //! A million of the calls that must neither allocate nor make system calls, and a few that do, which show that the test would notice.
 
+use std::ops::Deref;
 use std::time::{Duration, Instant};
 
-use hrx_trace::{Event, Key, Label, Recorder, Region};
+use hrx_trace::{Destination, Event, Key, Label, Recorder, Region};
 
 use crate::crash::way::Way;
 
@@ -85,7 +86,7 @@ pub fn hot_path<W: Way>(way: &W, label: Label) {
         }
     }
     // More regions than the open table of [`OPEN_REGIONS`] holds.
-    let mut regions: [Region<&W>; 80] = std::array::from_fn(|_| way.begin(Event::new(0)));
+    let mut regions: [Region<W::Held<'_>>; 80] = std::array::from_fn(|_| way.begin(Event::new(0)));
     for region in &mut regions {
         change(region, 0, label);
     }
@@ -96,7 +97,7 @@ pub fn hot_path<W: Way>(way: &W, label: Label) {
 const TEXT: &str = "a text that takes more than one record";
 
 /// Makes every call that a region takes while it runs.
-fn change<W: Way>(region: &mut Region<&W>, number: u64, label: Label) {
+fn change<To: Deref<Target: Destination>>(region: &mut Region<To>, number: u64, label: Label) {
     region.argument(Key::NONE, number);
     region.argument(Key::NONE, TEXT);
     region.set_label(label);

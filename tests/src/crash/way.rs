@@ -1,6 +1,7 @@
-//! What a thread records through: the recorder itself, or one of its writers. The children make the same calls on either.
+//! What a thread records through: the recorder itself, a share of it, or one of its writers. The children make the same calls on each.
 
 use std::ops::Deref;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hrx_trace::{Destination, Event, Key, Label, Moment, Recorder, Region, Value, Writer};
@@ -8,27 +9,31 @@ use hrx_trace::{Destination, Event, Key, Label, Moment, Recorder, Region, Value,
 /// Arguments of an event.
 pub type Arguments<'a> = &'a [(Key, Value<'a>)];
 
-/// A recorder or a writer.
-pub trait Way: Destination + Sized {
-    /// [`Recorder::record`], or [`Writer::record`].
+/// A recorder, a share of one, or a writer. Each call is that of [`Recorder`].
+pub trait Way: Sized {
+    /// What a region holds while it runs.
+    type Held<'a>: Deref<Target: Destination>
+    where
+        Self: 'a;
+    /// [`Recorder::record`].
     fn record(&self, start: Instant, elapsed: Duration, event: Event);
-    /// [`Recorder::now`], or [`Writer::now`].
+    /// [`Recorder::now`].
     fn now(&self) -> Moment;
-    /// [`Recorder::record_between`], or [`Writer::record_between`].
+    /// [`Recorder::record_between`].
     fn record_between(&self, start: Moment, end: Moment, event: Event);
-    /// [`Recorder::begin`], or [`Writer::begin`].
-    fn begin(&self, event: Event) -> Region<&Self>;
-    /// [`Recorder::begin_at`], or [`Writer::begin_at`].
-    fn begin_at(&self, start: Instant, event: Event) -> Region<&Self>;
-    /// [`Recorder::mark`], or [`Writer::mark`].
+    /// [`Recorder::begin`], or [`Recorder::begin_owned`].
+    fn begin(&self, event: Event) -> Region<Self::Held<'_>>;
+    /// [`Recorder::begin_at`], or [`Recorder::begin_owned_at`].
+    fn begin_at(&self, start: Instant, event: Event) -> Region<Self::Held<'_>>;
+    /// [`Recorder::mark`].
     fn mark(&self, event: Event);
-    /// [`Recorder::mark_with`], or [`Writer::mark_with`].
+    /// [`Recorder::mark_with`].
     fn mark_with(&self, event: Event, arguments: Arguments<'_>);
-    /// [`Recorder::value`], or [`Writer::value`].
+    /// [`Recorder::value`].
     fn value(&self, label: Label, number: f64);
-    /// [`Recorder::value_with`], or [`Writer::value_with`].
+    /// [`Recorder::value_with`].
     fn value_with(&self, event: Event, number: f64, arguments: Arguments<'_>);
-    /// [`Recorder::record_between_with`], or [`Writer::record_between_with`].
+    /// [`Recorder::record_between_with`].
     fn record_between_with(
         &self,
         start: Moment,
@@ -38,118 +43,78 @@ pub trait Way: Destination + Sized {
     );
 }
 
-impl Way for Recorder {
-    #[inline]
-    fn record(&self, start: Instant, elapsed: Duration, event: Event) {
-        self.record(start, elapsed, event);
-    }
+/// Implements [`Way`] by the methods of `$by`.
+macro_rules! way {
+    ([$($parameter:ident: $bound:path)?] $way:ty, by $by:ident, $held:ty, $begin:ident, $begin_at:ident) => {
+        impl$(<$parameter: $bound>)? Way for $way {
+            type Held<'a>
+                = $held
+            where
+                Self: 'a;
 
-    #[inline]
-    fn now(&self) -> Moment {
-        self.now()
-    }
+            #[inline]
+            fn record(&self, start: Instant, elapsed: Duration, event: Event) {
+                $by::record(self, start, elapsed, event);
+            }
 
-    #[inline]
-    fn record_between(&self, start: Moment, end: Moment, event: Event) {
-        self.record_between(start, end, event);
-    }
+            #[inline]
+            fn now(&self) -> Moment {
+                $by::now(self)
+            }
 
-    #[inline]
-    fn begin(&self, event: Event) -> Region<&Self> {
-        self.begin(event)
-    }
+            #[inline]
+            fn record_between(&self, start: Moment, end: Moment, event: Event) {
+                $by::record_between(self, start, end, event);
+            }
 
-    #[inline]
-    fn begin_at(&self, start: Instant, event: Event) -> Region<&Self> {
-        self.begin_at(start, event)
-    }
+            #[inline]
+            fn begin(&self, event: Event) -> Region<Self::Held<'_>> {
+                $by::$begin(self, event)
+            }
 
-    #[inline]
-    fn mark(&self, event: Event) {
-        self.mark(event);
-    }
+            #[inline]
+            fn begin_at(&self, start: Instant, event: Event) -> Region<Self::Held<'_>> {
+                $by::$begin_at(self, start, event)
+            }
 
-    #[inline]
-    fn mark_with(&self, event: Event, arguments: Arguments<'_>) {
-        self.mark_with(event, arguments);
-    }
+            #[inline]
+            fn mark(&self, event: Event) {
+                $by::mark(self, event);
+            }
 
-    #[inline]
-    fn value(&self, label: Label, number: f64) {
-        self.value(label, number);
-    }
+            #[inline]
+            fn mark_with(&self, event: Event, arguments: Arguments<'_>) {
+                $by::mark_with(self, event, arguments);
+            }
 
-    #[inline]
-    fn value_with(&self, event: Event, number: f64, arguments: Arguments<'_>) {
-        self.value_with(event, number, arguments);
-    }
+            #[inline]
+            fn value(&self, label: Label, number: f64) {
+                $by::value(self, label, number);
+            }
 
-    #[inline]
-    fn record_between_with(
-        &self,
-        start: Moment,
-        end: Moment,
-        event: Event,
-        arguments: Arguments<'_>,
-    ) {
-        self.record_between_with(start, end, event, arguments);
-    }
+            #[inline]
+            fn value_with(&self, event: Event, number: f64, arguments: Arguments<'_>) {
+                $by::value_with(self, event, number, arguments);
+            }
+
+            #[inline]
+            fn record_between_with(
+                &self,
+                start: Moment,
+                end: Moment,
+                event: Event,
+                arguments: Arguments<'_>,
+            ) {
+                $by::record_between_with(self, start, end, event, arguments);
+            }
+        }
+    };
 }
 
-impl<R: Deref<Target = Recorder>> Way for Writer<R> {
-    #[inline]
-    fn record(&self, start: Instant, elapsed: Duration, event: Event) {
-        self.record(start, elapsed, event);
-    }
+way!([] Recorder, by Recorder, &'a Self, begin, begin_at);
+way!([] Arc<Recorder>, by Recorder, Self, begin_owned, begin_owned_at);
+way!([R: OfRecorder] Writer<R>, by Writer, &'a Self, begin, begin_at);
 
-    #[inline]
-    fn now(&self) -> Moment {
-        self.now()
-    }
-
-    #[inline]
-    fn record_between(&self, start: Moment, end: Moment, event: Event) {
-        self.record_between(start, end, event);
-    }
-
-    #[inline]
-    fn begin(&self, event: Event) -> Region<&Self> {
-        self.begin(event)
-    }
-
-    #[inline]
-    fn begin_at(&self, start: Instant, event: Event) -> Region<&Self> {
-        self.begin_at(start, event)
-    }
-
-    #[inline]
-    fn mark(&self, event: Event) {
-        self.mark(event);
-    }
-
-    #[inline]
-    fn mark_with(&self, event: Event, arguments: Arguments<'_>) {
-        self.mark_with(event, arguments);
-    }
-
-    #[inline]
-    fn value(&self, label: Label, number: f64) {
-        self.value(label, number);
-    }
-
-    #[inline]
-    fn value_with(&self, event: Event, number: f64, arguments: Arguments<'_>) {
-        self.value_with(event, number, arguments);
-    }
-
-    #[inline]
-    fn record_between_with(
-        &self,
-        start: Moment,
-        end: Moment,
-        event: Event,
-        arguments: Arguments<'_>,
-    ) {
-        self.record_between_with(start, end, event, arguments);
-    }
-}
+/// What a [`Writer`] has its recorder by.
+pub trait OfRecorder: Deref<Target = Recorder> {}
+impl<R: Deref<Target = Recorder>> OfRecorder for R {}

@@ -22,7 +22,7 @@ use crate::heartbeat;
 use crate::life::Life;
 use crate::memory::{Gate, Mapping};
 use crate::options::Options;
-use crate::recorder::Recorder;
+use crate::recorder::{Origin, Recorder};
 use crate::slot::SEQUENCE_NONE;
 use crate::thread;
 
@@ -45,6 +45,9 @@ impl Options {
     /// behind.
     pub fn create(&self, path: impl AsRef<Path>) -> Result<Recorder> {
         let path = path.as_ref();
+        if cfg!(hrx_trace_off) {
+            return self.layout().map(|_| Recorder::disabled());
+        }
         self.make_room(folder::split(path).0);
         self.create_at(path)
     }
@@ -212,14 +215,26 @@ fn record_into(
         checksum,
         path: path.to_owned(),
         file: Some((file, folder)),
+        origin: Some(Origin {
+            options: options.clone(),
+            folder: std::path::absolute(folder_of(path))
+                .unwrap_or_else(|_| folder_of(path).to_owned()),
+        }),
         fallback: options.fallback.clone(),
         life,
         has_heartbeat,
-        _left_by_exit: left_by_exit,
+        left_by_exit,
     };
     // The creating thread's first call, so that its first `record` makes no system call.
     recorder.introduced(|| 0);
     recorder
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match folder::split(path).0 {
+        nothing if nothing.as_os_str().is_empty() => Path::new("."),
+        folder => folder,
+    }
 }
 
 /// Writes the identity, its magic last: a file whose creation was cut short is not a trace.

@@ -61,6 +61,7 @@ impl Recorder {
             process: std::process::id(),
             path: PathBuf::new(),
             file: None,
+            origin: None,
             fallback: None,
             life: Arc::new(Life {
                 gate,
@@ -69,7 +70,7 @@ impl Recorder {
                 epoch_ns: now.monotonic_ns(),
             }),
             has_heartbeat: false,
-            _left_by_exit: None,
+            left_by_exit: None,
         }
     }
 }

@@ -88,6 +88,9 @@ impl Options {
         /// The number after that of this process's last capture: no name comes twice, even if its file is gone.
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let folder = folder.as_ref();
+        if cfg!(hrx_trace_off) {
+            return self.create(folder);
+        }
         let program = program_name();
         self.make_room(folder);
         let mut number = NEXT.load(Ordering::Relaxed);
@@ -101,6 +104,14 @@ impl Options {
                 return created;
             }
         }
+    }
+}
+
+impl Recorder {
+    /// Begins a capture of this process beside this one, which is of its parent, with the same options. None: this recorder is disabled.
+    pub(crate) fn create_beside(&self) -> Option<Result<Self>> {
+        let origin = self.origin.as_ref()?;
+        Some(origin.options.create_in(&origin.folder))
     }
 }
 
