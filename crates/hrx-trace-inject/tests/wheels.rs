@@ -1,6 +1,6 @@
 //! Proves: stock packages that know nothing of us leave a capture when they are killed, whole, with what was running and its stack.
 //!
-//! How: OpenVINO and OpenCV, as their makers ship them, killed at random moments.
+//! How: OpenVINO and OpenCV, as their makers ship them, and scripts that announce their steps by the packages nvtx and ittapi, killed at random moments.
 
 mod support;
 
@@ -30,6 +30,30 @@ image = numpy.zeros((512, 512, 3), numpy.uint8)
 cv2.bilateralFilter(image, 9, 75, 75)
 print('begun', flush=True)
 while True: cv2.bilateralFilter(image, 9, 75, 75)
+";
+
+const NVTX: &str = "
+import nvtx, threading
+def train(begun):
+    while True:
+        with nvtx.annotate('step', domain='trainer'):
+            with nvtx.annotate('forward', domain='trainer'): sum(range(5000))
+            with nvtx.annotate('backward', domain='trainer'): sum(range(5000))
+        begun.set()
+begun = threading.Event()
+for _ in range(2): threading.Thread(target=train, args=[begun], daemon=True).start()
+begun.wait()
+print('begun', flush=True)
+train(begun)
+";
+
+const ITTAPI: &str = "
+import ittapi
+print('begun', flush=True)
+while True:
+    with ittapi.task('epoch'):
+        for _ in range(100):
+            with ittapi.task('batch'): sum(range(5000))
 ";
 
 /// Kills the script again and again. Of what was running, `part` must have been seen most times: between two calls, nothing runs.
@@ -71,4 +95,14 @@ fn openvino() {
 #[test]
 fn opencv() {
     kill_often("cv2", OPENCV, "bilateralFilter");
+}
+
+#[test]
+fn nvtx() {
+    kill_often("nvtx", NVTX, "step");
+}
+
+#[test]
+fn ittapi() {
+    kill_often("ittapi", ITTAPI, "epoch");
 }
