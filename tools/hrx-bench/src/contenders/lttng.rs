@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::measuring::harness::Sample;
 use crate::place::Place;
+use crate::processes::command::succeed;
 
 /// A session that is recording.
 pub struct Lttng {
@@ -106,18 +107,4 @@ fn control(arguments: &[&str]) -> Command {
     let mut command = Command::new("lttng");
     command.arg("--no-sessiond").args(arguments);
     command
-}
-
-/// What a command prints; if it fails, an error with what it wrote to standard error.
-fn succeed(command: &mut Command) -> Result<String> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .output()
-        .with_context(|| format!("{program} is not installed"))?;
-    ensure!(
-        output.status.success(),
-        "{program}: {}",
-        String::from_utf8_lossy(&output.stderr).trim()
-    );
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

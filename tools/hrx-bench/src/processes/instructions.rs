@@ -3,16 +3,17 @@
 //!
 //! Valgrind's processor has no AVX-512, so a contender that would use it takes its next best path.
 
-use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::ValueEnum;
 use hrx_trace::{Options, Tracer};
 
 use crate::contenders::{baseline::Baseline, names, nothing::Nothing, ours};
 use crate::measuring::contender::Contender;
 use crate::measuring::loops::{Load, run};
+use crate::place::Place;
+use crate::processes::command::succeed;
 use crate::setup::{CACHED, Setup};
 
 /// The contenders whose instructions are counted.
@@ -99,37 +100,37 @@ impl Counted {
 
     /// Counts instructions per event.
     pub fn instructions(self, setup: &Setup) -> Result<f64> {
-        const FEW: u64 = 10_000;
-        const MANY: u64 = 110_000;
-        let output = setup.disk.fresh();
-        let few = self.count(FEW, &output)?;
-        let many = self.count(MANY, &output)?;
-        Ok((many - few) / (MANY - FEW) as f64)
-    }
-
-    fn count(self, events: u64, output: &Path) -> Result<f64> {
+        let program = std::env::current_exe()?;
         let name = self
             .to_possible_value()
             .context("a contender without a name")?;
-        let run = Command::new("valgrind")
-            .args(["-q", "--tool=callgrind"])
-            .arg(format!("--callgrind-out-file={}", output.display()))
-            .arg(std::env::current_exe()?)
-            .args(["loop", name.get_name(), &events.to_string()])
-            .output()
-            .context("valgrind is not installed")?;
-        ensure!(
-            run.status.success(),
-            "valgrind: {}",
-            String::from_utf8_lossy(&run.stderr).trim()
-        );
-        let counts = std::fs::read_to_string(output)?;
+        difference(&setup.disk, |events, mut valgrind| {
+            valgrind.arg(&program).arg("loop");
+            valgrind.args([name.get_name(), &events.to_string()]);
+            valgrind
+        })
+    }
+}
+
+/// Counts instructions per event of a program, whose command for a number of events `command` makes of valgrind's. What is the same however many events there
+/// are does not count.
+pub fn difference(place: &Place, command: impl Fn(u64, Command) -> Command) -> Result<f64> {
+    const FEW: u64 = 10_000;
+    const MANY: u64 = 110_000;
+    let output = place.fresh();
+    let count = |events| -> Result<f64> {
+        let mut valgrind = Command::new("valgrind");
+        valgrind.args(["-q", "--tool=callgrind"]);
+        valgrind.arg(format!("--callgrind-out-file={}", output.display()));
+        succeed(&mut command(events, valgrind))?;
+        let counts = std::fs::read_to_string(&output)?;
         let total = counts
             .lines()
             .find_map(|line| line.strip_prefix("totals: "))
             .context("callgrind gave no totals")?;
         Ok(total.trim().parse()?)
-    }
+    };
+    Ok((count(MANY)? - count(FEW)?) / (MANY - FEW) as f64)
 }
 
 fn spin<C: Contender>(contender: &C, events: u64) {

@@ -3,12 +3,13 @@
 
 use std::rc::Rc;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::ValueEnum;
 use hrx_trace::{Options, Tracer};
 use hrx_trace_reader::Trace;
 
 use crate::contenders::baseline::Baseline;
+use crate::contenders::listened::{KINDS, Listened};
 use crate::contenders::lttng::Lttng;
 use crate::contenders::measureme::Measureme;
 use crate::contenders::nothing::Nothing;
@@ -61,6 +62,12 @@ const SITUATIONS: &[Situation] = &[
         cases: |setup, _| clocked(setup),
     },
     Situation {
+        title: LISTENED,
+        note: "a C program, built against NVTX's headers, that our listener hears; ratios are to a Rust program's begin + finish",
+        sample_factor: 1,
+        cases: listened,
+    },
+    Situation {
         title: "cold caches, 1 thread, ring in cache",
         note: "between regions of 10 µs that write through 32 MiB, see loops.rs; contenders are created anew in each round, because much depends on where their pages lie",
         sample_factor: COLD_SAMPLE_FACTOR,
@@ -81,6 +88,8 @@ const SITUATIONS: &[Situation] = &[
     },
 ];
 
+const LISTENED: &str = "announced through NVTX and ITT, 1 thread, ring in cache";
+
 /// The cost is the difference of two much larger figures, so it takes more of them.
 const COLD_SAMPLE_FACTOR: u32 = 5;
 
@@ -92,12 +101,16 @@ pub fn tables(setup: &Setup, left_out: &mut Vec<String>) -> Result<Vec<Table>> {
             tables.push(table(setup, situation, cases)?);
         }
     }
-    if setup.wants(INSTRUCTIONS) {
-        match instructions(setup) {
-            Ok(table) => tables.push(table),
-            Err(error) => left_out.push(format!("{INSTRUCTIONS}: {error:#}")),
+    let mut count = |title: &str, table: fn(&Setup) -> Result<Table>| {
+        if setup.wants(title) {
+            match table(setup) {
+                Ok(table) => tables.push(table),
+                Err(error) => left_out.push(format!("{title}: {error:#}")),
+            }
         }
-    }
+    };
+    count(INSTRUCTIONS, instructions);
+    count(INSTRUCTIONS_LISTENED, instructions_listened);
     Ok(tables)
 }
 
@@ -281,6 +294,24 @@ fn clocked(setup: &Setup) -> Result<Vec<Case<'_>>> {
     Ok(group.cases)
 }
 
+fn listened<'a>(setup: &'a Setup, left_out: &mut Vec<String>) -> Result<Vec<Case<'a>>> {
+    let mut group = Group {
+        load: Load::Bare,
+        threads: 1,
+        cases: Vec::new(),
+    };
+    let recorder = setup.tmpfs.recorder(&Options::new(CACHED))?;
+    group.add(names::BEGIN_FINISH, ours::BeginFinish(recorder));
+    match Listened::build(&setup.tmpfs).map(Rc::new) {
+        Ok(listened) => group.cases.extend(KINDS.map(|(kind, name)| {
+            let listened = Rc::clone(&listened);
+            Case::new(name, move |events| listened.run(kind, events))
+        })),
+        Err(error) => left_out.push(format!("{LISTENED}: {error:#}")),
+    }
+    Ok(group.cases)
+}
+
 fn next_to_other_work(setup: &Setup) -> Result<Vec<Case<'_>>> {
     let converter = Rc::new(Converter::build()?);
     let other_capture = setup.disk.fresh();
@@ -329,20 +360,38 @@ const INSTRUCTION_COLUMNS: &[Column] =
     &[column("count", Unit::Count), column("ratio", Unit::Ratio)];
 
 fn instructions(setup: &Setup) -> Result<Table> {
-    let mut rows: Vec<Row> = Vec::new();
-    let baseline = Counted::Baseline.instructions(setup)?;
-    for contender in Counted::value_variants() {
-        let count = contender.instructions(setup)?;
-        rows.push(Row {
-            name: contender.name().to_owned(),
-            cells: vec![Some(count), Some(count / baseline)],
-            samples: Vec::new(),
-        });
+    let contenders = Counted::value_variants().iter();
+    let counts = contenders.map(|one| Ok((one.name(), one.instructions(setup)?)));
+    counted(INSTRUCTIONS, counts.collect::<Result<Vec<_>>>()?)
+}
+
+const INSTRUCTIONS_LISTENED: &str =
+    "instructions per region announced through NVTX and ITT (callgrind)";
+
+fn instructions_listened(setup: &Setup) -> Result<Table> {
+    let listened = Listened::build(&setup.tmpfs)?;
+    let mut counts = vec![(
+        names::BEGIN_FINISH,
+        Counted::BeginFinish.instructions(setup)?,
+    )];
+    for (kind, name) in KINDS {
+        counts.push((name, listened.instructions(kind, &setup.disk)?));
     }
+    counted(INSTRUCTIONS_LISTENED, counts)
+}
+
+/// The ratios are to the first.
+fn counted(title: &str, counts: Vec<(&str, f64)>) -> Result<Table> {
+    let first = counts.first().context("nothing was counted")?.1;
+    let row = |(name, count): (&str, f64)| Row {
+        name: name.to_owned(),
+        cells: vec![Some(count), Some(count / first)],
+        samples: Vec::new(),
+    };
     Ok(Table {
-        title: INSTRUCTIONS.to_owned(),
+        title: title.to_owned(),
         note: "",
         columns: INSTRUCTION_COLUMNS,
-        rows,
+        rows: counts.into_iter().map(row).collect(),
     })
 }
