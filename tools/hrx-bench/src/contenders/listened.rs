@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::measuring::harness::Sample;
 use crate::place::Place;
-use crate::processes::build::build;
+use crate::processes::build::build_library;
 use crate::processes::command::succeed;
 use crate::processes::instructions::difference;
 use crate::setup::CACHED;
@@ -46,7 +46,7 @@ impl Listened {
         fs::create_dir(&captures)?;
         Ok(Self {
             program,
-            listener: build("hrx-trace-inject", "libhrx_trace_inject.so")?,
+            listener: build_library("hrx-trace-inject", "libhrx_trace_inject.so")?,
             captures,
         })
     }
