@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use hrx_trace::{ExecutionTrace, Tracer};
+use hrx_trace::{Error, Event, ExecutionTrace, Options, Recorder, Tracer};
 
 /// Records a region on `lane` that begins now and takes one nanosecond.
 fn record(tracer: &Tracer, lane: usize) {
@@ -125,4 +125,53 @@ fn a_thread_that_is_ending_still_records() {
     let mut found = lanes(&TRACER.finish().unwrap());
     found.sort_unstable();
     assert_eq!(found, [1, 2, 3]);
+}
+
+#[test]
+fn a_region_keeps_the_capture_that_it_began_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let tracer = Tracer::new();
+    // No capture runs.
+    tracer.begin(Event::new(1)).finish();
+    tracer.start_at(&path, 4).unwrap();
+    let (first, late) = (tracer.begin(Event::new(1)), tracer.begin(Event::new(2)));
+    std::thread::spawn(|| first.finish()).join().unwrap();
+    assert_eq!(lanes(&tracer.finish().unwrap()), [1]);
+    assert!(is_mapped(&path));
+    // Its capture is over, and stays as it is.
+    late.finish();
+    tracer.start_at(folder.path().join("next"), 4).unwrap();
+    assert!(!is_mapped(&path));
+    assert_eq!(lanes(&tracer.finish().unwrap()), [0; 0]);
+    assert_eq!(
+        hrx_trace_reader::Trace::open(&path)
+            .unwrap()
+            .events()
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn a_capture_by_a_recorder_with_options_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let create = |name: &str| {
+        let options = Options::new(4).attribute("rank", "3");
+        options.create(folder.path().join(name)).unwrap()
+    };
+    let tracer = Tracer::new();
+    tracer.start_with(create("run")).unwrap();
+    record(&tracer, 1);
+    assert!(matches!(
+        tracer.start_with(create("second")),
+        Err(Error::Busy(_))
+    ));
+    record(&tracer, 2);
+    assert_eq!(tracer.path(), Some(folder.path().join("run")));
+    assert_eq!(lanes(&tracer.finish().unwrap()), [1, 2]);
+    // One that records nothing.
+    tracer.start_with(Recorder::disabled()).unwrap();
+    record(&tracer, 3);
+    assert_eq!(lanes(&tracer.finish().unwrap()), [0; 0]);
 }
