@@ -151,8 +151,9 @@ pub struct State {
 pub type OwnedRegion = Region<Arc<Recorder>>;
 
 impl<To: Deref<Target: Destination>> Region<To> {
+    /// As [`Recorder::begin`], of a region that holds `to` until it ends: for those who count by themselves who uses a recorder.
     #[inline(always)]
-    pub(crate) fn begin(to: To, event: Event) -> Self {
+    pub fn begin(to: To, event: Event) -> Self {
         if cfg!(hrx_trace_off) {
             return Self::held(to, State::over(event));
         }
