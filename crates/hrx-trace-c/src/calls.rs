@@ -13,8 +13,8 @@ use crate::event::{
     self, Arguments, hrxt_argument, hrxt_event, hrxt_key_t, hrxt_label_t, hrxt_lane_t,
 };
 use crate::options::{self, hrxt_options};
-use crate::recorders::{self, Number, Share};
-use crate::regions::{self, Handle};
+use crate::recorders::{self, Entered, Number};
+use crate::regions::{self, Handle, Taken};
 use crate::text;
 
 /// A recorder: a number in the form of a pointer, which is never followed. So one that is null, or was closed, is refused with -EBADF.
@@ -29,7 +29,7 @@ fn number(recorder: *const hrxt_recorder) -> Number {
 }
 
 #[inline(always)]
-fn enter(recorder: *const hrxt_recorder) -> Result<Share, Errno> {
+fn enter(recorder: *const hrxt_recorder) -> Result<Entered, Errno> {
     recorders::enter(number(recorder))
 }
 
@@ -334,9 +334,7 @@ fn end(region: hrxt_region_t, said: impl FnOnce(Event) -> Event) -> c_int {
     if region == 0 {
         return 0;
     }
-    status(regions::end(Handle(region), |region| {
-        region.finish_with(said)
-    }))
+    status(regions::end(Handle(region), said))
 }
 
 /// Names a region that runs: as all that changes it, the file shows it at once.
@@ -416,15 +414,25 @@ pub unsafe extern "C" fn hrxt_argument_text(
 
 #[inline(always)]
 fn argument(region: hrxt_region_t, key: hrxt_key_t, value: Value<'_>) -> c_int {
-    change(region, |region| region.argument(Key::from_bits(key), value))
-}
-
-#[inline(always)]
-fn change(region: hrxt_region_t, change: impl FnOnce(&mut hrx_trace::Region<Share>)) -> c_int {
     if region == 0 {
         return 0;
     }
-    status(regions::change(Handle(region), change))
+    // Not by `change`, whose closure the compiler does not inline.
+    match regions::take_live(Handle(region)) {
+        Ok(mut region) => {
+            region.argument(Key::from_bits(key), value);
+            0
+        }
+        Err(Errno(errno)) => errno,
+    }
+}
+
+#[inline(always)]
+fn change(region: hrxt_region_t, change: impl FnOnce(&mut Taken)) -> c_int {
+    if region == 0 {
+        return 0;
+    }
+    status(regions::take_live(Handle(region)).map(|mut taken| change(&mut taken)))
 }
 
 /// Records that something happens now.

@@ -30,7 +30,7 @@ const _: () = assert!(
 /// `hrxt_event.flags`: it failed.
 pub const HRXT_FAILED: u32 = 1;
 /// `hrxt_event.flags`: it was cancelled, which is no failure.
-pub const HRXT_CANCELLED: u32 = 2;
+pub const HRXT_CANCELLED: u32 = 4;
 
 /// `hrxt_argument.kind`: `number.u64`.
 pub const HRXT_U64: u32 = 0;
