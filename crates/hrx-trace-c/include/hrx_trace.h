@@ -44,7 +44,7 @@
 #define HRXT_FAILED 1
 
 // `hrxt_event.flags`: it was cancelled, which is no failure.
-#define HRXT_CANCELLED 2
+#define HRXT_CANCELLED 4
 
 // `hrxt_argument.kind`: `number.u64`.
 #define HRXT_U64 0
@@ -77,7 +77,7 @@
 typedef struct hrxt_recorder hrxt_recorder;
 
 // Something that the program says about itself: rank, attempt, version.
-typedef struct hrxt_attribute {
+typedef struct {
   // Not empty, without '=' and control characters.
   const char *key;
   // Without control characters.
@@ -85,7 +85,7 @@ typedef struct hrxt_attribute {
 } hrxt_attribute;
 
 // What can be chosen about a capture: hrxt_default_options fills it in, and 0 is the default of all but the size.
-typedef struct hrxt_options {
+typedef struct {
   // sizeof(hrxt_options).
   size_t struct_size;
   // How many events are kept, 64 bytes each; in each ring. By default 65,536.
@@ -95,7 +95,7 @@ typedef struct hrxt_options {
   // The period of a thread that says that the process lives, in milliseconds. By default there is none.
   uint64_t heartbeat_ms;
   // What the program says about itself; together up to 656 bytes.
-  const struct hrxt_attribute *attributes;
+  const hrxt_attribute *attributes;
   // How many attributes there are.
   size_t attribute_count;
   // How many rings the threads share, 1 to 1,024. By default 1.
@@ -122,7 +122,7 @@ typedef uint32_t hrxt_lane_t;
 typedef uint64_t hrxt_region_t;
 
 // What is said about a region or a mark: hrxt_event_of fills in a lane and a label, and all else is 0, which means none.
-typedef struct hrxt_event {
+typedef struct {
   // sizeof(hrxt_event).
   size_t struct_size;
   // The submission or graph that it belongs to.
@@ -140,7 +140,7 @@ typedef struct hrxt_event {
 } hrxt_event;
 
 // The value of an argument.
-typedef union hrxt_number {
+typedef union {
   // Of HRXT_U64 and HRXT_BOOL.
   uint64_t u64;
   // Of HRXT_I64.
@@ -152,13 +152,13 @@ typedef union hrxt_number {
 } hrxt_number;
 
 // An argument of a mark, or of a region that is recorded at once.
-typedef struct hrxt_argument {
+typedef struct {
   // Its name.
   hrxt_key_t key;
   // HRXT_U64 … HRXT_TEXT.
   uint32_t kind;
   // Its value.
-  union hrxt_number number;
+  hrxt_number number;
 } hrxt_argument;
 
 #ifdef __cplusplus
@@ -169,68 +169,68 @@ extern "C" {
 const char *hrxt_strerror(int error);
 
 // The defaults of hrxt_options.
-struct hrxt_options hrxt_default_options(void);
+hrxt_options hrxt_default_options(void);
 
 // Begins a capture in a new file at `path`, mode 0600. `options` may be null. The recorder is at `*recorder` if this returns 0, else null.
 //
 // Errors: -EEXIST, -ENOENT (no such folder), -EACCES, -ENOSPC, -ENOMEM, -EMFILE, -EOPNOTSUPP, -EIO, and -EINVAL for a null pointer or what is out of range.
 // -E2BIG: the struct says what only a later version knows. No file is left behind.
 int hrxt_create(const char *path,
-                const struct hrxt_options *options,
-                struct hrxt_recorder **recorder);
+                const hrxt_options *options,
+                hrxt_recorder **recorder);
 
 // As hrxt_create, where the environment says: in $HRX_TRACE_FILE, or in the first of $HRX_TRACE_DIR, $XDG_RUNTIME_DIR, $TMPDIR and /tmp that has room.
-int hrxt_create_from_environment(const struct hrxt_options *options,
-                                 struct hrxt_recorder **recorder);
+int hrxt_create_from_environment(const hrxt_options *options,
+                                 hrxt_recorder **recorder);
 
 // Ends the capture cleanly. From now on the recorder is refused. Regions that run are not recorded any more; their handles may still be ended.
 // May be called while other threads record.
-int hrxt_close(struct hrxt_recorder *recorder);
+int hrxt_close(hrxt_recorder *recorder);
 
 // Ends the capture cleanly, and keeps the recorder: what is recorded later does nothing.
-int hrxt_finish(struct hrxt_recorder *recorder);
+int hrxt_finish(hrxt_recorder *recorder);
 
 // Forces what was recorded to the disk, so that it survives the death of the kernel too.
-int hrxt_sync(struct hrxt_recorder *recorder);
+int hrxt_sync(hrxt_recorder *recorder);
 
 // Says in the file that the process lives. Usable in a signal handler.
-int hrxt_alive(struct hrxt_recorder *recorder);
+int hrxt_alive(hrxt_recorder *recorder);
 
 // Whether what is recorded now goes into the file: 1 or 0. It does not after hrxt_finish and in a forked child.
-int hrxt_is_recording(struct hrxt_recorder *recorder);
+int hrxt_is_recording(hrxt_recorder *recorder);
 
 // Writes the file's path and a zero to `buffer`, cut to `size` bytes. Returns the path's length, or an error.
-int hrxt_path(struct hrxt_recorder *recorder, char *buffer, size_t size);
+int hrxt_path(hrxt_recorder *recorder, char *buffer, size_t size);
 
 // The name `text` for events: the same text gives the same number. 0: null, closed, or no room for it, which is counted in the file. Takes a lock: name once.
-hrxt_label_t hrxt_label(struct hrxt_recorder *recorder,
+hrxt_label_t hrxt_label(hrxt_recorder *recorder,
                         const char *text);
 
 // The name `text` of the group `group`, such as a domain.
-hrxt_label_t hrxt_label_in(struct hrxt_recorder *recorder, const char *group, const char *text);
+hrxt_label_t hrxt_label_in(hrxt_recorder *recorder, const char *group, const char *text);
 
 // The name `text` for arguments: as hrxt_label.
-hrxt_key_t hrxt_key(struct hrxt_recorder *recorder, const char *text);
+hrxt_key_t hrxt_key(hrxt_recorder *recorder, const char *text);
 
 // A lane with the name `text`: the same text gives the same lane. 0, which is HRXT_LANE_UPLOAD: null or closed.
-hrxt_lane_t hrxt_lane(struct hrxt_recorder *recorder, const char *text);
+hrxt_lane_t hrxt_lane(hrxt_recorder *recorder, const char *text);
 
 // A lane with the name `text` in the group `group`, such as a device.
-hrxt_lane_t hrxt_lane_in(struct hrxt_recorder *recorder, const char *group, const char *text);
+hrxt_lane_t hrxt_lane_in(hrxt_recorder *recorder, const char *group, const char *text);
 
 // Names the calling thread from now on. Until then it has the name that the operating system knew at its first event.
-int hrxt_name_thread(struct hrxt_recorder *recorder, const char *text);
+int hrxt_name_thread(hrxt_recorder *recorder, const char *text);
 
 // Begins a region: from now on until it ends, the file shows that it is running. Any thread may end it.
 //
 // 0, which every call on a region takes and ignores: the recorder is refused, or 65,536 regions of the process run, which is counted in the file as rejected.
-hrxt_region_t hrxt_begin(struct hrxt_recorder *recorder,
+hrxt_region_t hrxt_begin(hrxt_recorder *recorder,
                          hrxt_lane_t lane,
                          hrxt_label_t label);
 
 // As hrxt_begin, with all that can be said. 0 as well for an event that is null or says what this version does not know.
-hrxt_region_t hrxt_begin_event(struct hrxt_recorder *recorder,
-                               const struct hrxt_event *event);
+hrxt_region_t hrxt_begin_event(hrxt_recorder *recorder,
+                               const hrxt_event *event);
 
 // Records the region as completed now. -EBADF: it has ended. -EBUSY: another thread is in a call with it.
 int hrxt_end(hrxt_region_t region);
@@ -278,34 +278,35 @@ int hrxt_argument_bool(hrxt_region_t region, hrxt_key_t key, int truth);
 int hrxt_argument_text(hrxt_region_t region, hrxt_key_t key, const char *text);
 
 // Records that something happens now.
-int hrxt_mark(struct hrxt_recorder *recorder, hrxt_lane_t lane, hrxt_label_t label);
+int hrxt_mark(hrxt_recorder *recorder, hrxt_lane_t lane, hrxt_label_t label);
 
 // As hrxt_mark, with all that can be said, and up to HRXT_ARGUMENTS_MAX arguments.
-int hrxt_mark_event(struct hrxt_recorder *recorder,
-                    const struct hrxt_event *event,
-                    const struct hrxt_argument *arguments,
+int hrxt_mark_event(hrxt_recorder *recorder,
+                    const hrxt_event *event,
+                    const hrxt_argument *arguments,
                     size_t argument_count);
 
 // Records what a number is now: a queue's depth, the bytes in use. The samples of one number have the same label.
-int hrxt_value(struct hrxt_recorder *recorder, hrxt_label_t label, double number);
+int hrxt_value(hrxt_recorder *recorder, hrxt_label_t label, double number);
 
 // This moment, in nanoseconds of CLOCK_MONOTONIC.
 uint64_t hrxt_now(void);
 
 // Records a region that began and ended at these moments, in nanoseconds of CLOCK_MONOTONIC, such as hrxt_now gives. One that began before the capture is not
 // recorded, and counted as rejected. One that ends before it begins took no time.
-int hrxt_record(struct hrxt_recorder *recorder,
-                const struct hrxt_event *event,
+int hrxt_record(hrxt_recorder *recorder,
+                hrxt_lane_t lane,
+                hrxt_label_t label,
                 uint64_t start_ns,
                 uint64_t end_ns);
 
-// As hrxt_record, with up to HRXT_ARGUMENTS_MAX arguments.
-int hrxt_record_arguments(struct hrxt_recorder *recorder,
-                          const struct hrxt_event *event,
-                          uint64_t start_ns,
-                          uint64_t end_ns,
-                          const struct hrxt_argument *arguments,
-                          size_t argument_count);
+// As hrxt_record, with all that can be said, and up to HRXT_ARGUMENTS_MAX arguments.
+int hrxt_record_event(hrxt_recorder *recorder,
+                      const hrxt_event *event,
+                      uint64_t start_ns,
+                      uint64_t end_ns,
+                      const hrxt_argument *arguments,
+                      size_t argument_count);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -454,9 +454,9 @@ pub unsafe extern "C" fn hrxt_mark_event(
     argument_count: usize,
 ) -> c_int {
     let mark = || {
-        let recorder = enter(recorder)?;
         // SAFETY: null or an event, as the header asks.
         let event = unsafe { event::read(event) }?;
+        let recorder = enter(recorder)?;
         // SAFETY: as many as there are, as the header asks.
         let arguments = unsafe { Arguments::read(arguments, argument_count) }?;
         recorder.mark_with(event, arguments.as_slice());
@@ -484,26 +484,21 @@ pub extern "C" fn hrxt_now() -> u64 {
 /// Records a region that began and ended at these moments, in nanoseconds of CLOCK_MONOTONIC, such as hrxt_now gives. One that began before the capture is not
 /// recorded, and counted as rejected. One that ends before it begins took no time.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hrxt_record(
+pub extern "C" fn hrxt_record(
     recorder: *mut hrxt_recorder,
-    event: *const hrxt_event,
+    lane: hrxt_lane_t,
+    label: hrxt_label_t,
     start_ns: u64,
     end_ns: u64,
 ) -> c_int {
-    let record = || {
-        let recorder = enter(recorder)?;
-        // SAFETY: null or an event, as the header asks.
-        let event = unsafe { event::read(event) }?;
-        let [start, end] = [start_ns, end_ns].map(Moment::from_monotonic_ns);
-        recorder.record_between(start, end, event);
-        Ok(())
-    };
-    status(record())
+    let [start, end] = [start_ns, end_ns].map(Moment::from_monotonic_ns);
+    let event = event::of(lane, label);
+    status(enter(recorder).map(|recorder| recorder.record_between(start, end, event)))
 }
 
-/// As hrxt_record, with up to HRXT_ARGUMENTS_MAX arguments.
+/// As hrxt_record, with all that can be said, and up to HRXT_ARGUMENTS_MAX arguments.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn hrxt_record_arguments(
+pub unsafe extern "C" fn hrxt_record_event(
     recorder: *mut hrxt_recorder,
     event: *const hrxt_event,
     start_ns: u64,
@@ -512,13 +507,12 @@ pub unsafe extern "C" fn hrxt_record_arguments(
     argument_count: usize,
 ) -> c_int {
     let record = || {
-        let recorder = enter(recorder)?;
         // SAFETY: null or an event, as the header asks.
         let event = unsafe { event::read(event) }?;
         // SAFETY: as many as there are, as the header asks.
         let arguments = unsafe { Arguments::read(arguments, argument_count) }?;
         let [start, end] = [start_ns, end_ns].map(Moment::from_monotonic_ns);
-        recorder.record_between_with(start, end, event, arguments.as_slice());
+        enter(recorder)?.record_between_with(start, end, event, arguments.as_slice());
         Ok(())
     };
     status(record())

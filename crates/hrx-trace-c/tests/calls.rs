@@ -62,8 +62,8 @@ fn assert_each(path: &Path) {
     assert_ne!(sent.thread_id, all.thread_id);
     assert_eq!((failed.failed, failed.status), (true, 42));
     assert_eq!((cancelled.failed, cancelled.cancelled), (false, true));
-    assert_eq!((measured.duration_ns, measured.failed), (1234, true));
-    assert_eq!(argued.arguments.len(), 1);
+    assert_eq!((measured.duration_ns, measured.failed), (1234, false));
+    assert_eq!((argued.arguments.len(), argued.failed), (1, true));
     let marks = of_kind(&trace, Kind::Mark);
     assert_eq!(
         marks

@@ -6,16 +6,58 @@
 mod support;
 
 use std::fs;
+use std::hint::black_box;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
-use hrx_trace::{Event, Moment, Options, lane};
+use hrx_trace::{Event, Key, Label, Moment, Options, OwnedRegion, Recorder, lane};
 use hrx_trace_tests::skip::skip;
 use support::{Linked, compiled, succeed};
 
 const KINDS: &[&str] = &[
     "region", "event", "record", "mark", "value", "argument", "amend",
 ];
+
+#[inline(never)]
+fn begin(recorder: &Arc<Recorder>, event: &Event) -> OwnedRegion {
+    recorder.begin_owned(*event)
+}
+
+#[inline(never)]
+fn end(region: OwnedRegion) {
+    region.finish();
+}
+
+#[inline(never)]
+fn end_copied(region: OwnedRegion, copied_bytes: u64) {
+    region.finish_with(|event| event.copied_bytes(copied_bytes));
+}
+
+#[inline(never)]
+fn record(recorder: &Recorder, start: Moment, end: Moment, event: &Event) {
+    recorder.record_between(start, end, *event);
+}
+
+#[inline(never)]
+fn mark(recorder: &Recorder, event: &Event) {
+    recorder.mark(*event);
+}
+
+#[inline(never)]
+fn value(recorder: &Recorder, label: Label, number: f64) {
+    recorder.value(label, number);
+}
+
+#[inline(never)]
+fn argument(region: &mut OwnedRegion, key: Key, number: u64) {
+    region.argument(key, number);
+}
+
+#[inline(never)]
+fn amend(region: &mut OwnedRegion, status: u32) {
+    region.set_status(status);
+}
 
 /// What `loop.c` does, in Rust.
 #[test]
@@ -27,25 +69,21 @@ fn the_loop_in_rust() {
     let recorder = Options::new(4096)
         .create(variable("LOOP_CAPTURE"))
         .expect("a recorder");
-    let [label, key] = [recorder.label("label"), recorder.label("key")];
-    let key = hrx_trace::Key::from_bits(key.to_bits());
-    let plain = std::hint::black_box(Event::new(lane::COMPUTE).label(label));
-    let event = std::hint::black_box(plain.correlation_id(7).copied_bytes(4096));
-    let now = Moment::now();
-    let mut region = recorder.begin(plain);
-    let end = Moment::from_monotonic_ns(now.monotonic_ns() + 1);
+    let recorder = Arc::new(recorder);
+    let (label, key) = (recorder.label("label"), recorder.key("key"));
+    let plain = black_box(Event::new(lane::COMPUTE).label(label));
+    let event = black_box(plain.correlation_id(7).copied_bytes(4096));
+    let start = Moment::now();
+    let later = Moment::from_monotonic_ns(start.monotonic_ns() + 1);
+    let mut region = recorder.begin_owned(plain);
     match kind.as_str() {
-        "region" => (0..times).for_each(|_| recorder.begin(plain).finish()),
-        "event" => (0..times).for_each(|_| {
-            recorder
-                .begin(event)
-                .finish_with(|event| event.copied_bytes(8192));
-        }),
-        "record" => (0..times).for_each(|_| recorder.record_between(now, end, event)),
-        "mark" => (0..times).for_each(|_| recorder.mark(plain)),
-        "value" => (0..times).for_each(|time| recorder.value(label, time as f64)),
-        "argument" => (0..times).for_each(|time| region.argument(key, time)),
-        "amend" => (0..times).for_each(|time| region.set_status(time as u32)),
+        "region" => (0..times).for_each(|_| end(begin(&recorder, &plain))),
+        "event" => (0..times).for_each(|_| end_copied(begin(&recorder, &event), 8192)),
+        "record" => (0..times).for_each(|_| record(&recorder, start, later, &plain)),
+        "mark" => (0..times).for_each(|_| mark(&recorder, &plain)),
+        "value" => (0..times).for_each(|time| value(&recorder, label, time as f64)),
+        "argument" => (0..times).for_each(|time| argument(&mut region, key, time)),
+        "amend" => (0..times).for_each(|time| amend(&mut region, time as u32)),
         other => panic!("{other}"),
     }
     region.finish();

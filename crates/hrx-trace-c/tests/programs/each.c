@@ -42,8 +42,8 @@ static void refused_by_all(hrxt_recorder *recorder) {
   EXPECT(hrxt_mark(recorder, HRXT_LANE_HOST, 0) == -EBADF);
   EXPECT(hrxt_mark_event(recorder, &event, NULL, 0) == -EBADF);
   EXPECT(hrxt_value(recorder, 0, 1.0) == -EBADF);
-  EXPECT(hrxt_record(recorder, &event, 0, 0) == -EBADF);
-  EXPECT(hrxt_record_arguments(recorder, &event, 0, 0, NULL, 0) == -EBADF);
+  EXPECT(hrxt_record(recorder, HRXT_LANE_HOST, 0, 0, 0) == -EBADF);
+  EXPECT(hrxt_record_event(recorder, &event, 0, 0, NULL, 0) == -EBADF);
 }
 
 static void all_of(hrxt_region_t region, int answer) {
@@ -163,7 +163,7 @@ int main(int count, char **arguments) {
 
   event.flags = 1U << 31;
   EXPECT(hrxt_begin_event(recorder, &event) == 0 && hrxt_begin_event(recorder, NULL) == 0);
-  EXPECT(hrxt_mark_event(recorder, &event, NULL, 0) == -EINVAL && hrxt_record(recorder, NULL, 0, 0) == -EINVAL);
+  EXPECT(hrxt_mark_event(recorder, &event, NULL, 0) == -EINVAL && hrxt_record_event(recorder, NULL, 0, 0, NULL, 0) == -EINVAL);
   event.flags = HRXT_FAILED;
   hrxt_argument given[HRXT_ARGUMENTS_MAX + 1] = {0};
   given[0].key = shape;
@@ -179,9 +179,9 @@ int main(int count, char **arguments) {
   EXPECT(hrxt_value(recorder, gemm, 17.5) == 0);
   // 5, 6, and one that began before the capture.
   uint64_t now = hrxt_now();
-  EXPECT(hrxt_record(recorder, &event, now, now + 1234) == 0);
-  EXPECT(hrxt_record_arguments(recorder, &event, now, now + 5, given, 1) == 0);
-  EXPECT(hrxt_record(recorder, &event, 1, now) == 0);
+  EXPECT(hrxt_record(recorder, stream, gemm, now, now + 1234) == 0);
+  EXPECT(hrxt_record_event(recorder, &event, now, now + 5, given, 1) == 0);
+  EXPECT(hrxt_record(recorder, stream, gemm, 1, now) == 0);
 
   // 7: one that still runs when the recorder is closed.
   hrxt_region_t left = hrxt_begin(recorder, HRXT_LANE_HOST, gemm);

@@ -32,7 +32,7 @@ int main(int count, char **arguments) {
   } else if (strcmp(kind, "event") == 0) {
     TIMES(hrxt_end_copied(hrxt_begin_event(recorder, &event), 8192))
   } else if (strcmp(kind, "record") == 0) {
-    TIMES(hrxt_record(recorder, &event, now, now + 1))
+    TIMES(hrxt_record(recorder, HRXT_LANE_COMPUTE, label, now, now + 1))
   } else if (strcmp(kind, "mark") == 0) {
     TIMES(hrxt_mark(recorder, HRXT_LANE_HOST, label))
   } else if (strcmp(kind, "value") == 0) {
