@@ -18,6 +18,45 @@ pub struct Programs {
     pub recorder: PathBuf,
 }
 
+/// The library with this name in cargo, such as `hrx_trace_inject`, that a program in C can load or link: "so" or "a". Built, for cargo builds none for a test that
+/// cannot link it.
+///
+/// # Panics
+/// If it does not build.
+#[must_use]
+pub fn built_library(name: &str, kind: &str) -> PathBuf {
+    static FILES: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
+        let built = Command::new(env!("CARGO"))
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(["build", "--quiet", "--message-format=json"])
+            // The whole workspace, as `tests/run` builds it: other features would mean building everything again.
+            .args(["--workspace", "--lib"])
+            .output()
+            .expect("cargo runs");
+        let complaint = String::from_utf8_lossy(&built.stderr);
+        assert!(built.status.success(), "{complaint}");
+        let lines = String::from_utf8(built.stdout).expect("UTF-8");
+        let messages = lines
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let files = messages.flat_map(|message| match &message["filenames"] {
+            Value::Array(files) => files.clone(),
+            _ => Vec::new(),
+        });
+        files
+            .filter_map(|file| file.as_str().map(PathBuf::from))
+            .collect()
+    });
+    let wanted = format!("lib{name}.{kind}");
+    let is_wanted = |file: &&PathBuf| file.file_name().is_some_and(|name| *name == *wanted);
+    FILES
+        .iter()
+        .rev()
+        .find(is_wanted)
+        .unwrap_or_else(|| panic!("no {wanted}"))
+        .clone()
+}
+
 /// Built on first use.
 pub static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| {
     let built = Command::new(env!("CARGO"))

@@ -16,9 +16,10 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// This moment.
+    /// This moment: see [`crate::Recorder::now`].
     #[inline(always)]
-    pub(crate) fn now() -> Self {
+    #[must_use]
+    pub fn now() -> Self {
         let monotonic_ns = match cfg!(hrx_trace_off) {
             true => 0,
             false => clock_ns(ClockId::Monotonic),
@@ -26,9 +27,17 @@ impl Moment {
         Self { monotonic_ns }
     }
 
+    /// A moment that another reading of CLOCK_MONOTONIC gave, in nanoseconds: of a driver, of a library in another language.
+    #[inline(always)]
+    #[must_use]
+    pub const fn from_monotonic_ns(monotonic_ns: u64) -> Self {
+        Self { monotonic_ns }
+    }
+
     /// Nanoseconds since the clock's zero, which is near the start of the machine.
     #[inline(always)]
-    pub(crate) fn monotonic_ns(self) -> u64 {
+    #[must_use]
+    pub const fn monotonic_ns(self) -> u64 {
         self.monotonic_ns
     }
 

@@ -427,6 +427,13 @@ impl Recorder {
         self.life.alive();
     }
 
+    /// Counts an event that an interface in front of this recorder had no room for. The file says it as of one that began before the capture: rejected.
+    pub fn reject(&self) {
+        if self.gate.is_open() {
+            self.counters.count(Counter::Rejected);
+        }
+    }
+
     /// Whether a thread says at an interval that the process lives: it was asked for by [`Options::heartbeat`](crate::Options::heartbeat) and could be started,
     /// and the capture is not over.
     #[must_use]

@@ -151,8 +151,9 @@ pub struct State {
 pub type OwnedRegion = Region<Arc<Recorder>>;
 
 impl<To: Deref<Target: Destination>> Region<To> {
+    /// As [`Recorder::begin`], of a region that holds `to` until it ends: for those who count by themselves who uses a recorder.
     #[inline(always)]
-    pub(crate) fn begin(to: To, event: Event) -> Self {
+    pub fn begin(to: To, event: Event) -> Self {
         if cfg!(hrx_trace_off) {
             return Self::held(to, State::over(event));
         }
@@ -254,6 +255,12 @@ impl<To: Deref<Target: Destination>> Region<To> {
     /// ```
     #[inline(always)]
     pub fn finish_with(mut self, change: impl FnOnce(Event) -> Event) {
+        self.finish_in_place(change);
+    }
+
+    /// As [`Region::finish_with`], of a region in a table, which is not moved: what is left in its place does nothing, and may be dropped at any time.
+    #[inline(always)]
+    pub fn finish_in_place(&mut self, change: impl FnOnce(Event) -> Event) {
         let event = change(self.state.event);
         let state = self.end();
         if let Some(to) = self.to() {

@@ -7,42 +7,15 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::LazyLock;
 
 use hrx_trace_reader::{ArgumentValue, Ending, Event, Kind, Name, Trace};
+use hrx_trace_tests::programs::built_library;
 use hrx_trace_tests::skip::skip;
-use serde_json::Value;
 use tempfile::TempDir;
-
-/// The listener, built on first use: cargo builds no library for a test that cannot link it.
-static LISTENER: LazyLock<PathBuf> = LazyLock::new(|| {
-    let built = Command::new(env!("CARGO"))
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        // The whole workspace, as `tests/run` builds it: other features would mean building everything again.
-        .args([
-            "build",
-            "--quiet",
-            "--workspace",
-            "--lib",
-            "--message-format=json",
-        ])
-        .output()
-        .expect("cargo runs");
-    let complaint = String::from_utf8_lossy(&built.stderr);
-    assert!(built.status.success(), "{complaint}");
-    let lines = String::from_utf8(built.stdout).expect("UTF-8");
-    let files = lines
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
-        .filter(|message| message["target"]["name"] == "hrx_trace_inject")
-        .filter_map(|message| message["filenames"][0].as_str().map(PathBuf::from));
-    let is_library = |file: &PathBuf| file.extension().is_some_and(|kind| kind == "so");
-    files.rev().find(is_library).expect("a library")
-});
 
 /// The listener.
 pub fn listener() -> PathBuf {
-    LISTENER.clone()
+    built_library("hrx_trace_inject", "so")
 }
 
 /// A Python package that `tests/run` installs: the folder of all of them. None: it is not there, which is said.
