@@ -245,7 +245,7 @@ impl<To: Deref<Target: Destination>> Region<To> {
 
     /// From now on nothing more of it is recorded. Returns what it was.
     #[inline(always)]
-    fn end(&mut self) -> State {
+    pub(crate) fn end(&mut self) -> State {
         let state = self.state;
         self.state.tenancy = Tenancy::NONE;
         state
