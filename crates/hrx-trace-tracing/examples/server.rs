@@ -18,8 +18,8 @@ use axum::routing::get;
 use hrx_trace::Options;
 use tower_http::trace::{DefaultMakeSpan, TraceLayer};
 use tracing::Level;
-use tracing_subscriber::prelude::*;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::prelude::*;
 
 #[tokio::main(worker_threads = 2)]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -35,7 +35,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .with(hrx_trace_tracing::layer(recorder).with_filter(filter))
         .init();
 
-    let requests = TraceLayer::new_for_http().make_span_with(DefaultMakeSpan::new().level(Level::INFO));
+    let requests =
+        TraceLayer::new_for_http().make_span_with(DefaultMakeSpan::new().level(Level::INFO));
     let routes = Router::new()
         .route("/orders/{id}", get(order))
         .route("/report/{id}", get(report))

@@ -120,18 +120,19 @@ impl Fields {
         self.used = end;
     }
 
-    /// Adds those of `older`, which were left out `left_out` times, whose keys these do not have.
-    pub fn add_older(&mut self, older: impl Iterator<Item = u64> + Clone, left_out: u32) {
-        self.left_out += left_out;
-        let newer = self.used;
+    /// Puts those of `older`, of which `left_out` found no room, before these, but for those whose keys these have too.
+    pub fn add_older(&mut self, older: impl Iterator<Item = u64>, left_out: u32) {
+        let newer = std::mem::replace(self, Self::none());
+        self.left_out = left_out + newer.left_out;
         each(older, |key, value| {
-            let mut is_new = true;
-            each(self.words[..newer].iter().copied(), |newer, _| {
-                is_new &= newer != key;
-            });
-            if is_new {
+            let mut has_newer = false;
+            newer.each(|newer, _| has_newer |= newer == key);
+            if !has_newer {
                 self.push(key, value);
             }
+        });
+        each(newer.words().iter().copied(), |key, value| {
+            self.push(key, value);
         });
     }
 
@@ -142,7 +143,10 @@ impl Fields {
             let (key, kind, bytes) = parts(header);
             let (value, further) = rest.split_at(words_of(kind, bytes).min(rest.len()));
             let text: &[u8] = bytemuck::cast_slice(value);
-            take(key, decode(kind, value.first(), &text[..bytes.min(text.len())]).into());
+            take(
+                key,
+                decode(kind, value.first(), &text[..bytes.min(text.len())]).into(),
+            );
             words = further;
         }
     }

@@ -252,7 +252,9 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for RecorderLayer {
         }
         recorder.mark_with(mark, &arguments[..count]);
 
+        // Not every current span is alive: one may have been entered by hand, and closed since. `event_span` asserts that it is.
         if said.failed
+            && (!event.is_contextual() || context.current_span().id().is_some())
             && let Some(span) = context.event_span(event)
         {
             self.spans.with(&span.id(), |span, _| span.fail());

@@ -118,7 +118,11 @@ impl Span {
             tell(region, said);
         }
         if self.others > 0 && !common.whole {
-            for other in common.others().iter_mut().filter(|other| other.span == self.id) {
+            for other in common
+                .others()
+                .iter_mut()
+                .filter(|other| other.span == self.id)
+            {
                 tell(&mut other.region, said);
             }
         }
@@ -159,7 +163,9 @@ impl Span {
                 return;
             }
         }
-        let lane = self.lane.unwrap_or_else(|| common.lanes.lane(&common.recorder));
+        let lane = self
+            .lane
+            .unwrap_or_else(|| common.lanes.lane(&common.recorder));
         let mut region = common.recorder.begin_owned(self.event(lane));
         self.give(&mut region, words, common);
         let poll = Poll {
