@@ -8,7 +8,6 @@ use hrx_trace::{Event, Key, Recorder, Value};
 use tracing_core::span::{Attributes, Id, Record};
 use tracing_core::{Metadata, Subscriber, subscriber::Interest};
 use tracing_subscriber::layer::{Context, Layer};
-use tracing_subscriber::registry::LookupSpan;
 
 use crate::lanes::Lanes;
 use crate::sites::Sites;
@@ -146,7 +145,7 @@ impl RecorderLayer {
     }
 }
 
-impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for RecorderLayer {
+impl<S: Subscriber> Layer<S> for RecorderLayer {
     /// Interns the callsite's names.
     fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
         if self.is_recording() {
@@ -252,12 +251,13 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for RecorderLayer {
         }
         recorder.mark_with(mark, &arguments[..count]);
 
-        // Not every current span is alive: one may have been entered by hand, and closed since. `event_span` asserts that it is.
-        if said.failed
-            && (!event.is_contextual() || context.current_span().id().is_some())
-            && let Some(span) = context.event_span(event)
-        {
-            self.spans.with(&span.id(), |span, _| span.fail());
+        if said.failed {
+            let current = context.current_span();
+            let contextual = current.id().filter(|_| event.is_contextual());
+            // One that is not recorded is not failed, nor is the one around it.
+            if let Some(id) = event.parent().or(contextual) {
+                self.spans.with(id, |span, _| span.fail());
+            }
         }
     }
 }
