@@ -167,7 +167,9 @@ impl Span {
             .lane
             .unwrap_or_else(|| common.lanes.lane(&common.recorder));
         let mut region = common.recorder.begin_owned(self.event(lane));
-        self.give(&mut region, words, common);
+        if self.words > 0 {
+            self.give(&mut region, words, common);
+        }
         let poll = Poll {
             span: self.id,
             thread,
@@ -260,9 +262,10 @@ impl Span {
     #[inline]
     fn rest(&mut self, words: &Words, common: &Common) {
         let lane = self.lane.unwrap_or(common.waiting_lane);
-        let mut region = common.recorder.begin_owned(self.event(lane));
-        region.waiting();
-        self.give(&mut region, words, common);
+        let mut region = common.recorder.begin_waiting(self.event(lane));
+        if self.words > 0 {
+            self.give(&mut region, words, common);
+        }
         self.resting = Some(region);
     }
 
@@ -296,13 +299,10 @@ impl Span {
     }
 
     /// Gives `region` the span's arguments.
-    #[inline]
     fn give(&self, region: &mut OwnedRegion, words: &Words, common: &Common) {
-        if self.words > 0 {
-            let words = words[..self.words].iter();
-            let words = words.map(|word| word.load(Ordering::Relaxed));
-            each(words, |key, value| region.argument(key, value));
-        }
+        let words = words[..self.words].iter();
+        let words = words.map(|word| word.load(Ordering::Relaxed));
+        each(words, |key, value| region.argument(key, value));
         if self.left_out > 0 {
             region.argument(common.left_out, self.left_out);
         }

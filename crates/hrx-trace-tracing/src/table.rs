@@ -104,10 +104,15 @@ impl Table {
 
     #[inline]
     fn place_of(&self, id: u64) -> Option<usize> {
+        let mut places = self.places(id);
+        // Most often.
+        let first = places.next()?;
+        if self.ids[first].load(Ordering::Acquire) == id {
+            return Some(first);
+        }
         let reach = self.reach.load(Ordering::Acquire);
-        self.places(id)
-            .take(reach + 1)
-            .find(|&place| self.ids[place].load(Ordering::Acquire) == id)
+        let mut further = places.take(reach);
+        further.find(|&place| self.ids[place].load(Ordering::Acquire) == id)
     }
 
     /// Each place in which `id` may be, the likeliest first.

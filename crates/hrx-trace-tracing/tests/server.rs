@@ -194,7 +194,9 @@ fn the_summary_tells_what_runs_from_what_waits() {
     let summary = String::from_utf8(summary.stdout).expect("UTF-8");
     let line = |wanted: fn(&str) -> bool| {
         let mut lines = summary.lines();
-        lines.find(|line| wanted(line)).unwrap_or_else(|| panic!("{summary}"))
+        lines
+            .find(|line| wanted(line))
+            .unwrap_or_else(|| panic!("{summary}"))
     };
     let computing = line(|line| line.contains("uri=\"/report/1000000\""));
     assert!(computing.starts_with("tokio-rt-worker"), "{computing}");

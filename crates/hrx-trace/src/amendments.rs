@@ -8,7 +8,7 @@ use std::ops::Deref;
 use hrx_trace_format::Amendment;
 use hrx_trace_format::amendment::KIND_AMENDMENT;
 use hrx_trace_format::line::LINE_AMENDMENT;
-use hrx_trace_format::record::{FLAG_SATURATED, FLAG_WAITING, OPEN_SLOT_NONE};
+use hrx_trace_format::record::{FLAG_SATURATED, FLAG_WAITING};
 
 use crate::event::{Event, Label};
 use crate::region::{Destination, Region, write_with_line};
@@ -57,14 +57,9 @@ impl<To: Deref<Target: Destination>> Region<To> {
     /// Takes it out of the file, as if it had not begun: it is neither shown any more nor recorded. For a state, such as waiting, that another region continues: begin
     /// that one first, and the file shows one of them at every instant, and for a moment both.
     ///
-    /// The arguments that it had are counted as orphaned. Costs an amendment, unless it waits or has arguments.
-    #[inline]
+    /// The arguments that it had are counted as orphaned.
+    #[inline(always)]
     pub fn withdraw(mut self) {
-        // A tenant leaves its slot only after it has taken a ticket.
-        let has_ticket = self.state.flags & FLAG_WAITING != 0 || self.state.argument_records > 0;
-        if !has_ticket && self.state.tenancy.open_slot != OPEN_SLOT_NONE {
-            self.amend(self.state.event);
-        }
         let state = self.end();
         let recorder = self.to.recorder();
         if recorder.gate.is_open() {

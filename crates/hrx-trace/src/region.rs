@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hrx_trace_format::record::{FLAG_ARGUMENTS, FLAG_SATURATED, OPEN_SLOT_NONE};
+use hrx_trace_format::record::{FLAG_ARGUMENTS, FLAG_SATURATED, FLAG_WAITING, OPEN_SLOT_NONE};
 use hrx_trace_format::{Record, line};
 
 use crate::areas::Counter;
@@ -62,9 +62,15 @@ impl Recorder {
     /// # assert_eq!(recorder.claimed(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn begin_owned(self: &Arc<Self>, event: Event) -> OwnedRegion {
         Region::begin(Arc::clone(self), event)
+    }
+
+    /// As [`Recorder::begin_owned`], of a region that waits from its beginning, as after [`Region::waiting`]. Costs no record.
+    #[inline(always)]
+    pub fn begin_waiting(self: &Arc<Self>, event: Event) -> OwnedRegion {
+        Region::begin_ns(Arc::clone(self), self.now_ns(), FLAG_WAITING, false, event)
     }
 
     /// As [`Recorder::begin`], of a region that began at `start`. One that began before the capture is not recorded, and counted as rejected.

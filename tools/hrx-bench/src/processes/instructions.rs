@@ -10,7 +10,9 @@ use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 use hrx_trace::{Options, Tracer};
 
-use crate::contenders::{baseline::Baseline, names, nothing::Nothing, ours, tracing_layer::EnterExit};
+use crate::contenders::{
+    baseline::Baseline, names, nothing::Nothing, ours, tracing_layer::EnterExit,
+};
 use crate::measuring::contender::Contender;
 use crate::measuring::loops::{Load, run};
 use crate::setup::{CACHED, Setup};
