@@ -65,11 +65,12 @@ pub struct Span {
     /// How many words its arguments take, and how many fields found no room.
     words: usize,
     left_out: u32,
-    /// Not entered: the region that waits. Where a region is its whole life: that one.
-    resting: Option<OwnedRegion>,
-    /// The first thread that is in it.
-    poll: Option<Poll>,
-    /// How many others are. Where a region is its whole life: how many threads are.
+    /// What shows it: the region of the thread that is in it, or the one that waits. None: all threads in it are `others`. Where a region is its whole life: that one.
+    region: Option<OwnedRegion>,
+    /// The thread that the region is of, and how often it has entered the span and not left it; 0: the region waits.
+    thread: usize,
+    depth: u32,
+    /// How many other threads are in it. Where a region is its whole life: how many threads are.
     others: u32,
 }
 
@@ -86,8 +87,9 @@ impl Span {
             failed: false,
             words: 0,
             left_out: 0,
-            resting: None,
-            poll: None,
+            region: None,
+            thread: 0,
+            depth: 0,
             others: 0,
         }
     }
@@ -111,18 +113,12 @@ impl Span {
 
     /// What was said about it later.
     pub fn record(&mut self, said: &mut Said, words: &Words, common: &Common) {
-        if let Some(region) = self.poll.as_mut().map(|poll| &mut poll.region) {
-            tell(region, said);
-        }
-        if let Some(region) = &mut self.resting {
+        if let Some(region) = &mut self.region {
             tell(region, said);
         }
         if self.others > 0 && !common.whole {
-            for other in common
-                .others()
-                .iter_mut()
-                .filter(|other| other.span == self.id)
-            {
+            let mut others = common.others();
+            for other in others.iter_mut().filter(|other| other.span == self.id) {
                 tell(&mut other.region, said);
             }
         }
@@ -142,49 +138,53 @@ impl Span {
         if common.whole {
             self.others += 1;
             if self.others == 1
-                && let Some(region) = &mut self.resting
+                && let Some(region) = &mut self.region
             {
                 region.running();
             }
             return;
         }
         let thread = this_thread();
-        if let Some(poll) = &mut self.poll
-            && poll.thread == thread
-        {
-            poll.depth += 1;
+        if self.depth > 0 || self.others > 0 {
+            return self.enter_again(thread, words, common);
+        }
+        let event = self.event(self.lane_here(common));
+        let known = Known::of(self, words, common);
+        if let Some(region) = &mut self.region {
+            region.resume(event, |region| known.give(region));
+            self.thread = thread;
+            self.depth = 1;
+        }
+    }
+
+    /// A thread enters it that some thread is in already.
+    #[cold]
+    fn enter_again(&mut self, thread: usize, words: &Words, common: &Common) {
+        if self.depth > 0 && self.thread == thread {
+            self.depth += 1;
             return;
         }
-        if self.others > 0 {
-            let mut others = common.others();
-            let mut others = others.iter_mut();
-            if let Some(other) = others.find(|other| other.is(self.id, thread)) {
-                other.depth += 1;
-                return;
-            }
+        let mut others = common.others();
+        if let Some(other) = others.iter_mut().find(|other| other.is(self.id, thread)) {
+            other.depth += 1;
+            return;
         }
-        let lane = self
-            .lane
-            .unwrap_or_else(|| common.lanes.lane(&common.recorder));
-        let mut region = common.recorder.begin_owned(self.event(lane));
-        if self.words > 0 {
-            self.give(&mut region, words, common);
+        let event = self.event(self.lane_here(common));
+        let mut region = common.recorder.begin_owned(event);
+        Known::of(self, words, common).give(&mut region);
+        if self.depth == 0 {
+            self.region = Some(region);
+            self.thread = thread;
+            self.depth = 1;
+            return;
         }
-        let poll = Poll {
+        others.push(Poll {
             span: self.id,
             thread,
             depth: 1,
             region,
-        };
-        if self.poll.is_none() {
-            self.poll = Some(poll);
-        } else {
-            common.others().push(poll);
-            self.others += 1;
-        }
-        if let Some(waiting) = self.resting.take() {
-            waiting.withdraw();
-        }
+        });
+        self.others += 1;
     }
 
     #[inline]
@@ -193,25 +193,67 @@ impl Span {
         if common.whole {
             self.others = self.others.saturating_sub(1);
             if self.others == 0
-                && let Some(region) = &mut self.resting
+                && let Some(region) = &mut self.region
             {
                 region.waiting();
             }
             return;
         }
-        let Some(poll) = self.leave(common) else {
+        if self.depth != 1 || self.others > 0 || self.thread != this_thread() {
+            return self.exit_once(words, common);
+        }
+        self.depth = 0;
+        let waiting = self.event(self.lane.unwrap_or(common.waiting_lane));
+        let (failed, bytes, status) = self.outcome();
+        let known = Known::of(self, words, common);
+        if let Some(region) = &mut self.region {
+            region.suspend(
+                |event| event.copied_bytes(bytes).status(status).failed(failed),
+                waiting,
+                |region| known.give(region),
+            );
+        }
+    }
+
+    /// A thread leaves it that is not the only one in it, or has entered it several times, or never.
+    #[cold]
+    fn exit_once(&mut self, words: &Words, common: &Common) {
+        let thread = this_thread();
+        if self.depth > 0 && self.thread == thread {
+            self.depth -= 1;
+            if self.depth == 0
+                && let Some(region) = self.region.take()
+            {
+                // Others are in it.
+                self.finish(region);
+            }
+            return;
+        }
+        let mut others = common.others();
+        let Some(place) = others.iter().position(|other| other.is(self.id, thread)) else {
             return;
         };
-        if self.poll.is_none() && self.others == 0 {
+        others[place].depth -= 1;
+        if others[place].depth > 0 {
+            return;
+        }
+        let other = others.swap_remove(place);
+        drop(others);
+        self.others -= 1;
+        if self.others == 0 && self.depth == 0 {
             self.rest(words, common);
         }
-        self.finish(poll.region);
+        self.finish(other.region);
     }
 
     /// It is over, whatever is still in it.
     pub fn close(&mut self, common: &Common) {
-        if let Some(poll) = self.poll.take() {
-            self.finish(poll.region);
+        if let Some(region) = self.region.take() {
+            if self.depth > 0 || common.whole {
+                self.finish(region);
+            } else {
+                region.withdraw();
+            }
         }
         if self.others > 0 && !common.whole {
             let mut others = common.others();
@@ -220,53 +262,32 @@ impl Span {
                 self.finish(other.region);
             }
         }
-        if let Some(region) = self.resting.take() {
-            if common.whole {
-                self.finish(region);
-            } else {
-                region.withdraw();
-            }
-        }
         self.id = 0;
     }
 
     /// The layer is over before it is: a region that waits leaves the file, and those that run are dropped.
     pub fn abandon(&mut self, common: &Common) {
-        if !common.whole
-            && let Some(waiting) = self.resting.take()
+        if self.depth == 0
+            && !common.whole
+            && let Some(waiting) = self.region.take()
         {
             waiting.withdraw();
         }
     }
 
-    /// The calling thread leaves it. None: it had not entered it, or has entered it more often than left.
-    #[inline]
-    fn leave(&mut self, common: &Common) -> Option<Poll> {
-        let thread = this_thread();
-        if self.poll.as_ref().is_some_and(|poll| poll.thread == thread) {
-            return self.poll.take_if(|poll| poll.left());
-        }
-        if self.others == 0 {
-            return None;
-        }
-        let mut others = common.others();
-        let place = others.iter().position(|other| other.is(self.id, thread))?;
-        if !others[place].left() {
-            return None;
-        }
-        self.others -= 1;
-        Some(others.swap_remove(place))
-    }
-
     /// From now on it waits.
-    #[inline]
     fn rest(&mut self, words: &Words, common: &Common) {
         let lane = self.lane.unwrap_or(common.waiting_lane);
         let mut region = common.recorder.begin_waiting(self.event(lane));
-        if self.words > 0 {
-            self.give(&mut region, words, common);
-        }
-        self.resting = Some(region);
+        Known::of(self, words, common).give(&mut region);
+        self.region = Some(region);
+    }
+
+    /// The lane of a region on this thread.
+    #[inline]
+    fn lane_here(&self, common: &Common) -> usize {
+        self.lane
+            .unwrap_or_else(|| common.lanes.lane(&common.recorder))
     }
 
     #[inline]
@@ -278,11 +299,19 @@ impl Span {
             .status(self.status)
     }
 
-    #[inline]
     fn finish(&mut self, region: OwnedRegion) {
-        let failed = std::mem::take(&mut self.failed);
-        let (bytes, status) = (self.copied_bytes, self.status);
+        let (failed, bytes, status) = self.outcome();
         region.finish_with(|event| event.copied_bytes(bytes).status(status).failed(failed));
+    }
+
+    /// What is known at the end of a region: whether it failed, its bytes, its error code.
+    #[inline]
+    fn outcome(&mut self) -> (bool, u64, u32) {
+        (
+            std::mem::take(&mut self.failed),
+            self.copied_bytes,
+            self.status,
+        )
     }
 
     fn keep(&mut self, said: &Said, words: &Words) {
@@ -297,14 +326,39 @@ impl Span {
         self.words = said.fields.words().len();
         self.left_out = said.fields.left_out();
     }
+}
 
-    /// Gives `region` the span's arguments.
-    fn give(&self, region: &mut OwnedRegion, words: &Words, common: &Common) {
-        let words = words[..self.words].iter();
-        let words = words.map(|word| word.load(Ordering::Relaxed));
+/// A span's arguments.
+struct Known<'a> {
+    words: &'a [AtomicU64],
+    left_out: u32,
+    left_out_key: Key,
+}
+
+impl<'a> Known<'a> {
+    #[inline]
+    fn of(span: &Span, words: &'a Words, common: &Common) -> Self {
+        Self {
+            words: &words[..span.words],
+            left_out: span.left_out,
+            left_out_key: common.left_out,
+        }
+    }
+
+    /// Gives them to `region`.
+    #[inline]
+    fn give(&self, region: &mut OwnedRegion) {
+        if !self.words.is_empty() {
+            self.give_some(region);
+        }
+    }
+
+    #[inline(never)]
+    fn give_some(&self, region: &mut OwnedRegion) {
+        let words = self.words.iter().map(|word| word.load(Ordering::Relaxed));
         each(words, |key, value| region.argument(key, value));
         if self.left_out > 0 {
-            region.argument(common.left_out, self.left_out);
+            region.argument(self.left_out_key, self.left_out);
         }
     }
 }
@@ -312,12 +366,6 @@ impl Span {
 impl Poll {
     fn is(&self, span: u64, thread: usize) -> bool {
         self.span == span && self.thread == thread
-    }
-
-    /// Whether the thread, which leaves it once, is not in it any more.
-    fn left(&mut self) -> bool {
-        self.depth -= 1;
-        self.depth == 0
     }
 }
 

@@ -61,10 +61,7 @@ impl<To: Deref<Target: Destination>> Region<To> {
     #[inline(always)]
     pub fn withdraw(mut self) {
         let state = self.end();
-        let recorder = self.to.recorder();
-        if recorder.gate.is_open() {
-            recorder.close(state.tenancy.open_slot, self.to.hints());
-        }
+        state.withdraw(&*self.to);
     }
 
     /// Its state is what `event` and the flags say.

@@ -165,29 +165,37 @@ impl<To: Deref<Target: Destination>> Region<To> {
 
     #[inline(always)]
     fn begin_ns(to: To, start_ns: u64, start_flag: u8, rejected: bool, event: Event) -> Self {
-        let thread = to.thread(|| start_ns);
-        let ring = to.ring_of(thread);
-        let described = to.recorder().describe(event);
-        let described = Record {
-            flags: described.flags | start_flag,
-            ..described
-        };
-        let tenancy = if rejected {
-            Tenancy::NONE
-        } else {
-            to.recorder()
-                .open(start_ns, ring, thread, &described, to.hints())
-        };
-        let state = State {
-            event,
-            start_ns,
-            ring,
-            tenancy,
-            flags: start_flag,
-            arguments: 0,
-            argument_records: 0,
-        };
+        let state = State::begin(&*to, start_ns, start_flag, rejected, event);
         Self { to, state }
+    }
+
+    /// Records it as completed now, as [`Region::finish_with`] does, and begins another in its place, `event`, which waits: a task whose turn is over. `describe` gives
+    /// arguments to the one that waits. The file shows one of them at every instant, and for a moment both.
+    ///
+    /// Costs a clock read and a thread's look-up less than the two.
+    #[inline(always)]
+    pub fn suspend(
+        &mut self,
+        change: impl FnOnce(Event) -> Event,
+        event: Event,
+        describe: impl FnOnce(&mut Self),
+    ) {
+        let now_ns = self.to.recorder().now_ns();
+        let over = self.state;
+        self.state = State::begin(&*self.to, now_ns, FLAG_WAITING, false, event);
+        describe(self);
+        over.complete(&*self.to, change(over.event), now_ns, 0);
+    }
+
+    /// Takes a region that waits out of the file, as [`Region::withdraw`] does, and begins another in its place, `event`, which runs: a task whose turn has come.
+    /// `describe` gives arguments to the one that runs. The file shows one of them at every instant, and for a moment both.
+    #[inline(always)]
+    pub fn resume(&mut self, event: Event, describe: impl FnOnce(&mut Self)) {
+        let now_ns = self.to.recorder().now_ns();
+        let over = self.state;
+        self.state = State::begin(&*self.to, now_ns, 0, false, event);
+        describe(self);
+        over.withdraw(&*self.to);
     }
 
     /// Records it as completed now.
@@ -259,6 +267,46 @@ impl<To: Deref<Target: Destination>> Region<To> {
 }
 
 impl State {
+    #[inline(always)]
+    fn begin<To: Destination>(
+        to: &To,
+        start_ns: u64,
+        start_flag: u8,
+        rejected: bool,
+        event: Event,
+    ) -> Self {
+        let thread = to.thread(|| start_ns);
+        let ring = to.ring_of(thread);
+        let described = to.recorder().describe(event);
+        let described = Record {
+            flags: described.flags | start_flag,
+            ..described
+        };
+        let tenancy = if rejected {
+            Tenancy::NONE
+        } else {
+            to.recorder()
+                .open(start_ns, ring, thread, &described, to.hints())
+        };
+        Self {
+            event,
+            start_ns,
+            ring,
+            tenancy,
+            flags: start_flag,
+            arguments: 0,
+            argument_records: 0,
+        }
+    }
+
+    /// Clears its open slot, without a record.
+    #[inline(always)]
+    pub(crate) fn withdraw<To: Destination>(self, to: &To) {
+        if to.recorder().gate.is_open() {
+            to.recorder().close(self.tenancy.open_slot, to.hints());
+        }
+    }
+
     /// Writes its record, then clears its open slot, so that the region is in the file at every instant.
     #[inline(always)]
     fn complete<To: Destination>(self, to: &To, event: Event, end_ns: u64, end_flag: u8) {
