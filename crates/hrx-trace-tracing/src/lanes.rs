@@ -19,7 +19,7 @@ thread_local! {
 }
 
 /// A number of the calling thread, which no other thread has while it runs.
-#[inline]
+#[inline(always)]
 pub fn this_thread() -> usize {
     LANES.with(|lanes| ptr::from_ref(lanes).addr())
 }
@@ -57,7 +57,7 @@ impl Lanes {
     }
 
     /// The calling thread's lane.
-    #[inline]
+    #[inline(always)]
     pub fn lane(&self, recorder: &Recorder) -> usize {
         let remembered = self.layer as usize % REMEMBERED;
         let (layer, lane) = LANES.with(|lanes| lanes[remembered].get());

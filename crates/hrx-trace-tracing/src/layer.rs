@@ -80,7 +80,7 @@ impl Spans {
     }
 
     /// Does `work` with the span `id`, if it is there.
-    #[inline]
+    #[inline(always)]
     fn with<T>(&self, id: &Id, work: impl FnOnce(&mut Span, &Words) -> T) -> Option<T> {
         let id = id.into_u64();
         let entry = self.table.find(id)?;
@@ -115,6 +115,7 @@ impl RecorderLayer {
         self
     }
 
+    #[inline(always)]
     fn is_recording(&self) -> bool {
         self.common.recorder.is_recording()
     }

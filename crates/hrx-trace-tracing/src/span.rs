@@ -189,7 +189,9 @@ impl Span {
 
     #[inline]
     pub fn exit(&mut self, words: &Words, common: &Common) {
-        self.failed |= std::thread::panicking();
+        if std::thread::panicking() {
+            self.failed = true;
+        }
         if common.whole {
             self.others = self.others.saturating_sub(1);
             if self.others == 0
@@ -284,13 +286,13 @@ impl Span {
     }
 
     /// The lane of a region on this thread.
-    #[inline]
+    #[inline(always)]
     fn lane_here(&self, common: &Common) -> usize {
         self.lane
             .unwrap_or_else(|| common.lanes.lane(&common.recorder))
     }
 
-    #[inline]
+    #[inline(always)]
     fn event(&self, lane: usize) -> Event {
         Event::new(lane)
             .label(self.label)

@@ -86,7 +86,7 @@ impl Table {
     }
 
     /// The entry of `id`.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, id: u64) -> Option<usize> {
         let place = self.place_of(id)?;
         Some(self.entries[place].load(Ordering::Acquire) as usize)
@@ -102,7 +102,7 @@ impl Table {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn place_of(&self, id: u64) -> Option<usize> {
         let mut places = self.places(id);
         // Most often.
@@ -116,7 +116,7 @@ impl Table {
     }
 
     /// Each place in which `id` may be, the likeliest first.
-    #[inline]
+    #[inline(always)]
     fn places(&self, id: u64) -> impl Iterator<Item = usize> {
         let mask = self.ids.len() - 1;
         let first = (id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
