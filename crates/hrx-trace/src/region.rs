@@ -172,7 +172,7 @@ impl<To: Deref<Target: Destination>> Region<To> {
     /// Records it as completed now, as [`Region::finish_with`] does, and begins another in its place, `event`, which waits: a task whose turn is over. `describe` gives
     /// arguments to the one that waits. The file shows one of them at every instant, and for a moment both.
     ///
-    /// Costs a clock read and a thread's look-up less than the two.
+    /// Costs a clock read less than the two. `describe` must not panic: the region that is over would be shown until the capture's end.
     #[inline(always)]
     pub fn suspend(
         &mut self,
@@ -180,15 +180,16 @@ impl<To: Deref<Target: Destination>> Region<To> {
         event: Event,
         describe: impl FnOnce(&mut Self),
     ) {
+        let completed = change(self.state.event);
         let now_ns = self.to.recorder().now_ns();
         let over = self.state;
         self.state = State::begin(&*self.to, now_ns, FLAG_WAITING, false, event);
         describe(self);
-        over.complete(&*self.to, change(over.event), now_ns, 0);
+        over.complete(&*self.to, completed, now_ns, 0);
     }
 
     /// Takes a region that waits out of the file, as [`Region::withdraw`] does, and begins another in its place, `event`, which runs: a task whose turn has come.
-    /// `describe` gives arguments to the one that runs. The file shows one of them at every instant, and for a moment both.
+    /// `describe` gives arguments to the one that runs, and must not panic. The file shows one of them at every instant, and for a moment both.
     #[inline(always)]
     pub fn resume(&mut self, event: Event, describe: impl FnOnce(&mut Self)) {
         let now_ns = self.to.recorder().now_ns();
