@@ -12,6 +12,8 @@ use serde_json::Value;
 pub struct Programs {
     /// The example that records.
     pub pipeline: PathBuf,
+    /// The server whose spans a layer of `tracing` records.
+    pub server: PathBuf,
     /// The command that converts.
     pub convert: PathBuf,
     /// A program that records and does what its arguments say.
@@ -63,7 +65,7 @@ pub static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .args(["build", "--quiet", "--message-format=json"])
         // The whole workspace, as `tests/run` builds it: other features would mean building everything again.
-        .args(["--workspace", "--example=pipeline"])
+        .args(["--workspace", "--example=pipeline", "--example=server"])
         .args(["--bin=hrx-convert", "--bin=recorder"])
         .output()
         .expect("cargo runs");
@@ -80,6 +82,7 @@ pub static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| {
         .collect();
     Programs {
         pipeline: executables["pipeline"].clone(),
+        server: executables["server"].clone(),
         convert: executables["hrx-convert"].clone(),
         recorder: executables["recorder"].clone(),
     }

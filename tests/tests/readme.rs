@@ -8,11 +8,12 @@ fn project() -> PathBuf {
 }
 
 /// The project's README and those that its map links.
-const READMES: [&str; 8] = [
+const READMES: [&str; 9] = [
     "README.md",
     "crates/hrx-trace/README.md",
     "crates/hrx-trace-format/README.md",
     "crates/hrx-trace-reader/README.md",
+    "crates/hrx-trace-tracing/README.md",
     "spec/vectors/README.md",
     "tests/README.md",
     "tools/hrx-bench/README.md",

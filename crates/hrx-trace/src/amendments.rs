@@ -54,6 +54,18 @@ impl<To: Deref<Target: Destination>> Region<To> {
         self.amend(self.state.event);
     }
 
+    /// Takes it out of the file, as if it had not begun: it is neither shown any more nor recorded. For a state, such as waiting, that another region continues: begin
+    /// that one first, and the file shows one of them at every instant, and for a moment both.
+    ///
+    /// The arguments that it had are counted as orphaned.
+    #[inline(always)]
+    pub fn withdraw(mut self) {
+        let state = self.end();
+        if let Some(to) = self.to() {
+            state.withdraw(to);
+        }
+    }
+
     /// Its state is what `event` and the flags say.
     #[inline(always)]
     fn amend(&mut self, event: Event) {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use hrx_trace_format::name::{LANE_NAMED_FIRST, NAME_KEY, NAME_LABEL};
 use hrx_trace_format::open::{KIND_OPEN, sequence_of};
-use hrx_trace_format::record::{FLAG_SATURATED, OPEN_SLOT_NONE};
+use hrx_trace_format::record::{FLAG_SATURATED, FLAG_WAITING, OPEN_SLOT_NONE};
 use hrx_trace_format::{Checksum, OpenRecord, Record};
 
 use crate::areas::{Counter, CounterLines, Group, Names, OpenTable, Refused, Ring};
@@ -236,7 +236,7 @@ impl Recorder {
             label_id: described.label_id,
             thread_id: thread.id,
             ring: ring as u32,
-            flags: described.flags & FLAG_SATURATED,
+            flags: described.flags & (FLAG_SATURATED | FLAG_WAITING),
             open_slot: 0,
             kind: KIND_OPEN,
             crc32: 0,

@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hrx_trace_format::record::{FLAG_ARGUMENTS, FLAG_SATURATED, OPEN_SLOT_NONE};
+use hrx_trace_format::record::{FLAG_ARGUMENTS, FLAG_SATURATED, FLAG_WAITING, OPEN_SLOT_NONE};
 use hrx_trace_format::{Record, line};
 
 use crate::areas::Counter;
@@ -62,7 +62,7 @@ impl Recorder {
     /// # assert_eq!(recorder.claimed(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn begin_owned(self: &Arc<Self>, event: Event) -> OwnedRegion {
         Region::begin(Arc::clone(self), event)
     }
@@ -71,6 +71,12 @@ impl Recorder {
     #[inline]
     pub fn begin_owned_at(self: &Arc<Self>, start: Instant, event: Event) -> OwnedRegion {
         Region::begin_at(Arc::clone(self), start, event)
+    }
+
+    /// As [`Recorder::begin_owned`], of a region that waits from its beginning, as after [`Region::waiting`]. Costs no record.
+    #[inline(always)]
+    pub fn begin_waiting(self: &Arc<Self>, event: Event) -> OwnedRegion {
+        Region::begin_ns(Arc::clone(self), self.now_ns(), FLAG_WAITING, false, event)
     }
 
     /// As [`Recorder::begin`], of a region that began at `start`. One that began before the capture is not recorded, and counted as rejected.
@@ -154,9 +160,6 @@ impl<To: Deref<Target: Destination>> Region<To> {
     /// As [`Recorder::begin`], of a region that holds `to` until it ends: for those who count by themselves who uses a recorder.
     #[inline(always)]
     pub fn begin(to: To, event: Event) -> Self {
-        if cfg!(hrx_trace_off) {
-            return Self::held(to, State::over(event));
-        }
         let start_ns = to.recorder().now_ns();
         Self::begin_ns(to, start_ns, 0, false, event)
     }
@@ -178,28 +181,10 @@ impl<To: Deref<Target: Destination>> Region<To> {
 
     #[inline(always)]
     fn begin_ns(to: To, start_ns: u64, start_flag: u8, rejected: bool, event: Event) -> Self {
-        let thread = to.thread(|| start_ns);
-        let ring = to.ring_of(thread);
-        let described = to.recorder().describe(event);
-        let described = Record {
-            flags: described.flags | start_flag,
-            ..described
-        };
-        let tenancy = if rejected {
-            Tenancy::NONE
-        } else {
-            to.recorder()
-                .open(start_ns, ring, thread, &described, to.hints())
-        };
-        let state = State {
-            event,
-            start_ns,
-            ring,
-            tenancy,
-            flags: start_flag,
-            arguments: 0,
-            argument_records: 0,
-        };
+        if cfg!(hrx_trace_off) {
+            return Self::held(to, State::over(event));
+        }
+        let state = State::begin(&*to, start_ns, start_flag, rejected, event);
         Self::held(to, state)
     }
 
@@ -234,6 +219,42 @@ impl<To: Deref<Target: Destination>> Region<To> {
     #[cfg(hrx_trace_off)]
     pub(crate) fn to(&self) -> Option<&To::Target> {
         None
+    }
+
+    /// Records it as completed now, as [`Region::finish_with`] does, and begins another in its place, `event`, which waits: a task whose turn is over. `describe` gives
+    /// arguments to the one that waits. The file shows one of them at every instant, and for a moment both.
+    ///
+    /// Costs a clock read less than the two. `describe` must not panic: the region that is over would be shown until the capture's end.
+    #[inline(always)]
+    pub fn suspend(
+        &mut self,
+        change: impl FnOnce(Event) -> Event,
+        event: Event,
+        describe: impl FnOnce(&mut Self),
+    ) {
+        let completed = change(self.state.event);
+        let Some(to) = self.to() else { return };
+        let now_ns = to.recorder().now_ns();
+        let next = State::begin(to, now_ns, FLAG_WAITING, false, event);
+        let over = std::mem::replace(&mut self.state, next);
+        describe(self);
+        if let Some(to) = self.to() {
+            over.complete(to, completed, now_ns, 0);
+        }
+    }
+
+    /// Takes a region that waits out of the file, as [`Region::withdraw`] does, and begins another in its place, `event`, which runs: a task whose turn has come.
+    /// `describe` gives arguments to the one that runs, and must not panic. The file shows one of them at every instant, and for a moment both.
+    #[inline(always)]
+    pub fn resume(&mut self, event: Event, describe: impl FnOnce(&mut Self)) {
+        let Some(to) = self.to() else { return };
+        let now_ns = to.recorder().now_ns();
+        let next = State::begin(to, now_ns, 0, false, event);
+        let over = std::mem::replace(&mut self.state, next);
+        describe(self);
+        if let Some(to) = self.to() {
+            over.withdraw(to);
+        }
     }
 
     /// Records it as completed now.
@@ -308,7 +329,7 @@ impl<To: Deref<Target: Destination>> Region<To> {
 
     /// From now on nothing more of it is recorded. Returns what it was.
     #[inline(always)]
-    fn end(&mut self) -> State {
+    pub(crate) fn end(&mut self) -> State {
         let state = self.state;
         self.state.tenancy = Tenancy::NONE;
         state
@@ -326,6 +347,46 @@ impl State {
             flags: 0,
             arguments: 0,
             argument_records: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn begin<To: Destination>(
+        to: &To,
+        start_ns: u64,
+        start_flag: u8,
+        rejected: bool,
+        event: Event,
+    ) -> Self {
+        let thread = to.thread(|| start_ns);
+        let ring = to.ring_of(thread);
+        let described = to.recorder().describe(event);
+        let described = Record {
+            flags: described.flags | start_flag,
+            ..described
+        };
+        let tenancy = if rejected {
+            Tenancy::NONE
+        } else {
+            to.recorder()
+                .open(start_ns, ring, thread, &described, to.hints())
+        };
+        Self {
+            event,
+            start_ns,
+            ring,
+            tenancy,
+            flags: start_flag,
+            arguments: 0,
+            argument_records: 0,
+        }
+    }
+
+    /// Clears its open slot, without a record.
+    #[inline(always)]
+    pub(crate) fn withdraw<To: Destination>(self, to: &To) {
+        if to.recorder().gate.is_open() {
+            to.recorder().close(self.tenancy.open_slot, to.hints());
         }
     }
 

@@ -203,6 +203,56 @@ fn an_owned_region_keeps_its_recorder_and_is_finished_by_any_thread() {
     assert_eq!(report.ending, Ending::Finished);
 }
 
+/// A task that is run in turns: each turn is a region, and what it waited for in between leaves nothing but its arguments' records.
+#[test]
+fn a_task_is_shown_in_and_between_its_turns() {
+    let (_folder, path) = folder();
+    let recorder = Arc::new(Recorder::create(&path, 64).unwrap());
+    let key = recorder.key("path");
+    let shown = || {
+        let open = Trace::open(&path).unwrap().report().open_regions;
+        assert_eq!(open.len(), 1);
+        (open[0].lane, open[0].waiting, open[0].arguments.len())
+    };
+    let mut task = recorder.begin_waiting(Event::new(9));
+    assert_eq!(shown(), (9, true, 0));
+    for turn in 1..=3 {
+        task.resume(Event::new(1), |region| region.argument(key, "/"));
+        assert_eq!(shown(), (1, false, 1));
+        let change = |event: Event| event.status(turn);
+        task.suspend(change, Event::new(9), |region| region.argument(key, "/"));
+        assert_eq!(shown(), (9, true, 1));
+    }
+    task.withdraw();
+    let trace = Trace::open(&path).unwrap();
+    let turns: Vec<_> = trace.events().collect();
+    let seen = |event: &hrx_trace_reader::Event| (event.lane, event.status, event.arguments.len());
+    assert_eq!(
+        turns.iter().map(seen).collect::<Vec<_>>(),
+        [(1, 1, 1), (1, 2, 1), (1, 3, 1)]
+    );
+    let report = trace.report();
+    assert_eq!((report.account.orphaned, report.hidden_now), (3, 0));
+    assert_eq!(report.open_regions, []);
+}
+
+/// Without a record, and where the table is full.
+#[test]
+fn a_region_that_is_withdrawn_was_not_there() {
+    let (_folder, path) = folder();
+    let recorder = Arc::new(Options::new(8).open_regions(1).create(&path).unwrap());
+    for _ in 0..100 {
+        let shown = recorder.begin_waiting(Event::new(1));
+        let hidden = recorder.begin(Event::new(2));
+        assert_eq!(Trace::open(&path).unwrap().report().hidden_now, 1);
+        hidden.withdraw();
+        shown.withdraw();
+    }
+    let report = Trace::open(&path).unwrap().report();
+    assert_eq!((report.account.claimed, report.hidden_now), (0, 0));
+    assert_eq!(report.open_regions, []);
+}
+
 /// Found by reading: the region was neither recorded nor ever removed from what runs.
 #[test]
 fn a_region_whose_last_words_panic_is_recorded_as_failed() {
@@ -241,7 +291,10 @@ fn a_disabled_recorder_takes_every_call_and_records_nothing() {
     region.argument(recorder.key("batch"), 7);
     region.set_label(label);
     region.waiting();
+    region.resume(event, |region| region.argument(recorder.key("batch"), 7));
+    region.suspend(|event| event, event, |_| {});
     region.fail(3);
+    recorder.begin_waiting(event).withdraw();
     let writer = recorder.writer();
     assert!(!writer.has_own_ring());
     writer.record(start, start.elapsed(), event);

@@ -9,3 +9,4 @@ pub mod nothing;
 pub mod ours;
 pub mod stores;
 pub mod tracing_chrome;
+pub mod tracing_layer;

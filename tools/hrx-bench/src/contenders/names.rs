@@ -15,3 +15,6 @@ pub const TWO_ARGUMENTS: &str = "begin + two arguments + finish, own clock reads
 pub const BEGIN_FINISH: &str = "begin + finish, own clock reads";
 pub const BEGIN_FINISH_OWNED: &str = "begin_owned + finish, own clock reads";
 pub const BEGIN_FINISH_BY_WRITER: &str = "begin + finish by a Writer, own clock reads";
+pub const REGISTRY: &str = "a span entered and left, bare registry";
+pub const LAYER: &str = "a span entered and left, with the tracing layer";
+pub const LAYER_FIELDS: &str = "a span with two fields entered and left, with the tracing layer";

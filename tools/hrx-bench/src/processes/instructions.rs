@@ -9,7 +9,9 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use hrx_trace::{Options, Tracer};
 
-use crate::contenders::{baseline::Baseline, names, nothing::Nothing, ours};
+use crate::contenders::{
+    baseline::Baseline, names, nothing::Nothing, ours, tracing_layer::EnterExit,
+};
 use crate::measuring::contender::Contender;
 use crate::measuring::loops::{Load, run};
 use crate::place::Place;
@@ -32,6 +34,9 @@ pub enum Counted {
     RecordBetween,
     RecordBetweenByWriter,
     Tracer,
+    Registry,
+    Layer,
+    LayerFields,
 }
 
 impl Counted {
@@ -50,6 +55,9 @@ impl Counted {
             Self::RecordBetween => names::RECORD_BETWEEN,
             Self::RecordBetweenByWriter => names::RECORD_BETWEEN_BY_WRITER,
             Self::Tracer => names::TRACER,
+            Self::Registry => names::REGISTRY,
+            Self::Layer => names::LAYER,
+            Self::LayerFields => names::LAYER_FIELDS,
         }
     }
 
@@ -89,6 +97,12 @@ impl Counted {
                 &ours::RecordBetweenByWriter(setup.tmpfs.recorder(&own)?),
                 events,
             ),
+            Self::Registry => spin(&EnterExit::registry(), events),
+            Self::Layer | Self::LayerFields => {
+                let has_fields = matches!(self, Self::LayerFields);
+                let recorder = setup.tmpfs.recorder(&options)?;
+                spin(&EnterExit::layer(recorder, has_fields), events);
+            }
             Self::Tracer => {
                 let tracer = Tracer::default();
                 tracer.start_at(setup.tmpfs.fresh(), CACHED as usize)?;

@@ -15,6 +15,7 @@ use crate::contenders::measureme::Measureme;
 use crate::contenders::nothing::Nothing;
 use crate::contenders::stores::Stores;
 use crate::contenders::tracing_chrome::TracingChrome;
+use crate::contenders::tracing_layer::EnterExit;
 use crate::contenders::{names, ours};
 use crate::measuring::contender::Contender;
 use crate::measuring::harness::{Case, Plan, interleave};
@@ -66,6 +67,12 @@ const SITUATIONS: &[Situation] = &[
         note: "a C program, built against NVTX's headers, that our listener hears; ratios are to a Rust program's begin + finish",
         sample_factor: 1,
         cases: listened,
+    },
+    Situation {
+        title: "spans of tracing, 1 thread, ring in cache",
+        note: "entered and left, own clock reads; ratios are to begin + finish. tracing-chrome also creates and closes the span",
+        sample_factor: 1,
+        cases: |setup, _| spans(setup),
     },
     Situation {
         title: "cold caches, 1 thread, ring in cache",
@@ -267,6 +274,28 @@ fn cold(setup: &Setup, dirt: Dirt) -> Vec<Case<'_>> {
         Ok(ours::ByWriter(setup.tmpfs.recorder(&options)?))
     });
     group.cases
+}
+
+/// Spans of tracing, next to the regions that they become.
+fn spans(setup: &Setup) -> Result<Vec<Case<'_>>> {
+    let mut group = Group {
+        load: Load::Bare,
+        threads: 1,
+        cases: Vec::new(),
+    };
+    let options = Options::new(CACHED);
+    let recorder = || setup.tmpfs.recorder(&options);
+    group.add(names::BEGIN_FINISH, ours::BeginFinish(recorder()?));
+    group.add(names::TWO_ARGUMENTS, ours::TwoArguments::new(recorder()?));
+    group.add(names::REGISTRY, EnterExit::registry());
+    for (name, has_fields) in [(names::LAYER, false), (names::LAYER_FIELDS, true)] {
+        group.add(name, EnterExit::layer(recorder()?, has_fields));
+    }
+    group.add(
+        "tracing-chrome, arguments, own clock",
+        TracingChrome::new(&setup.tmpfs.fresh())?,
+    );
+    Ok(group.cases)
 }
 
 fn clocked(setup: &Setup) -> Result<Vec<Case<'_>>> {
