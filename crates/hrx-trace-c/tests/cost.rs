@@ -1,4 +1,5 @@
-//! Proves: a call of the C interface costs at most 1.15 times the instructions of the Rust one.
+//! Proves: a call of the C interface costs at most 1.15 times the instructions of the Rust one, and at most 1.25 times in the shared library, which finds its thread-locals
+//! by a call.
 //!
 //! How: callgrind counts the instructions of `loop.c`, linked against the shared library and the static one, and those of the same loop in Rust, which is this test's own
 //! program, run again. The difference of a long run and a short one is the calls' alone.
@@ -19,6 +20,7 @@ const KINDS: &[&str] = &[
     "region", "event", "record", "mark", "value", "argument", "amend",
 ];
 
+// Not inlined, for a call of a library is not either.
 #[inline(never)]
 fn begin(recorder: &Arc<Recorder>, event: &Event) -> OwnedRegion {
     recorder.begin_owned(*event)
@@ -155,7 +157,7 @@ fn a_call_costs_little_more_than_in_rust() {
         println!(
             "{kind}: {rust:.0} in Rust; in C {by_shared:.0} ({shared_ratio:.3}) shared, {by_static:.0} ({static_ratio:.3}) static"
         );
-        if shared_ratio.max(static_ratio) > 1.15 {
+        if static_ratio > 1.15 || shared_ratio > 1.25 {
             too_much.push(*kind);
         }
     }
