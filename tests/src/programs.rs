@@ -33,6 +33,8 @@ pub fn built_library(name: &str, kind: &str) -> PathBuf {
             .args(["build", "--quiet", "--message-format=json"])
             // The whole workspace, as `tests/run` builds it: other features would mean building everything again.
             .args(["--workspace", "--lib"])
+            // As the test that asks for it.
+            .args((!cfg!(debug_assertions)).then_some("--release"))
             .output()
             .expect("cargo runs");
         let complaint = String::from_utf8_lossy(&built.stderr);

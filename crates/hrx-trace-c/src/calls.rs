@@ -152,7 +152,7 @@ pub unsafe extern "C" fn hrxt_path(
             // SAFETY: there is room for `size` bytes, as the header asks.
             unsafe { ptr::copy_nonoverlapping(path.as_ptr(), buffer.cast(), shown) };
             // SAFETY: as above, and `shown` is less than `size`.
-            unsafe { buffer.add(shown).write(0) };
+            unsafe { buffer.wrapping_add(shown).write(0) };
         }
         c_int::try_from(path.len()).map_err(|_| INVALID)
     });

@@ -147,7 +147,7 @@ impl<'a> Arguments<'a> {
         let mut all = [(Key::NONE, Value::from(false)); HRXT_ARGUMENTS_MAX];
         for (index, argument) in all[..count].iter_mut().enumerate() {
             // SAFETY: there are `count` of them.
-            let said = unsafe { first.add(index).read() };
+            let said = unsafe { first.wrapping_add(index).read() };
             // SAFETY: the caller's promise.
             *argument = (Key::from_bits(said.key), unsafe { value(said) }?);
         }

@@ -117,7 +117,7 @@ pub unsafe fn read(options: *const hrxt_options) -> Result<Options, Errno> {
     }
     for index in 0..said.attribute_count {
         // SAFETY: there are that many.
-        let attribute = unsafe { said.attributes.add(index).read() };
+        let attribute = unsafe { said.attributes.wrapping_add(index).read() };
         // SAFETY: they are strings or null.
         let key = unsafe { text::read(attribute.key) }?;
         // SAFETY: as above.

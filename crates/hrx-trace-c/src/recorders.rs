@@ -93,7 +93,7 @@ impl Deref for Share {
     #[inline(always)]
     fn deref(&self) -> &Recorder {
         // SAFETY: the place is not emptied as long as it is shared, and was filled before it could be.
-        unsafe { (*self.place.recorder.get()).assume_init_ref() }
+        unsafe { &*self.place.recorder() }
     }
 }
 
@@ -111,9 +111,8 @@ pub fn add(recorder: Recorder) -> Result<Number, Errno> {
         let before = word.load(Ordering::Relaxed);
         let number = (before | LOW).wrapping_add(1) | index;
         if before & LOW == index ^ FREE && swap(word, before, number ^ FILLING) {
-            let inside = place.recorder.get();
             // SAFETY: no other thread looks at it in this state.
-            unsafe { inside.write(MaybeUninit::new(recorder)) };
+            unsafe { place.recorder().write(recorder) };
             word.store(number ^ OPEN, Ordering::SeqCst);
             return Ok(Number(number));
         }
@@ -161,6 +160,11 @@ pub fn close(number: Number) -> Result<(), Errno> {
 
 impl Place {
     #[inline(always)]
+    fn recorder(&self) -> *mut Recorder {
+        self.recorder.get().cast()
+    }
+
+    #[inline(always)]
     fn leave(&self, count: &AtomicU64) {
         count.fetch_sub(1, Ordering::SeqCst);
         if self.closed.load(Ordering::SeqCst) {
@@ -182,7 +186,7 @@ impl Place {
         if swap(word, closed, number ^ EMPTYING) {
             self.closed.store(false, Ordering::SeqCst);
             // SAFETY: it was filled before it was closed, no share is left, no call finds it, and no other thread sets this state in this generation.
-            unsafe { (*self.recorder.get()).assume_init_drop() };
+            unsafe { self.recorder().drop_in_place() };
             word.store(number ^ FREE, Ordering::SeqCst);
         }
     }

@@ -46,6 +46,13 @@ struct Slot {
     region: UnsafeCell<MaybeUninit<Region<Share>>>,
 }
 
+impl Slot {
+    #[inline(always)]
+    fn region(&self) -> *mut Region<Share> {
+        self.region.get().cast()
+    }
+}
+
 // SAFETY: the region is only touched by the one call that has taken the slot, and may go from thread to thread.
 unsafe impl Sync for Slot {}
 
@@ -82,9 +89,8 @@ pub fn begin(recorder: Entered, event: Event) -> Option<Handle> {
     }
     let slot = slot(handle);
     let region = Region::begin(recorder.share, event);
-    let inside = slot.region.get();
     // SAFETY: the slot was free, and is this call's.
-    unsafe { inside.write(MaybeUninit::new(region)) };
+    unsafe { slot.region().write(region) };
     slot.word.store(handle ^ LIVE, Ordering::Release);
     Some(Handle(handle))
 }
@@ -97,7 +103,7 @@ pub fn end(handle: Handle, said: impl FnOnce(Event) -> Event) -> Result<(), Errn
     let slot = taken.slot;
     std::mem::forget(taken);
     // SAFETY: the slot is this call's, and has a region, which no other call finds any more.
-    unsafe { (*slot.region.get()).assume_init_drop() };
+    unsafe { slot.region().drop_in_place() };
     slot.word.store(handle.0 ^ FREE, Ordering::Relaxed);
     give(handle.0.wrapping_add(LOW + 1), slot);
     Ok(())
@@ -115,7 +121,7 @@ impl Deref for Taken {
     #[inline(always)]
     fn deref(&self) -> &Region<Share> {
         // SAFETY: the slot is this call's, and has a region.
-        unsafe { (*self.slot.region.get()).assume_init_ref() }
+        unsafe { &*self.slot.region() }
     }
 }
 
@@ -123,7 +129,7 @@ impl DerefMut for Taken {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut Region<Share> {
         // SAFETY: as above.
-        unsafe { (*self.slot.region.get()).assume_init_mut() }
+        unsafe { &mut *self.slot.region() }
     }
 }
 

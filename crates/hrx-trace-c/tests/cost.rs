@@ -19,6 +19,7 @@ const KINDS: &[&str] = &[
     "region", "event", "record", "mark", "value", "argument", "amend",
 ];
 
+// Not inlined, for a call of a library is not either.
 #[inline(never)]
 fn begin(recorder: &Arc<Recorder>, event: &Event) -> OwnedRegion {
     recorder.begin_owned(*event)

@@ -15,7 +15,7 @@ pub struct Report {
     pub account: Account,
     /// Ring by ring.
     pub rings: Vec<Account>,
-    /// Events that began before the capture: neither recorded nor dropped.
+    /// Events that began before the capture, or that an interface in front of the recorder had no handle for: neither recorded nor dropped.
     pub rejected: u64,
     /// Regions that found the open table full: recorded when they completed, not shown while they ran.
     pub open_refused: u64,

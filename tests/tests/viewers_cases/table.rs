@@ -365,7 +365,7 @@ fn losses_of_every_kind() -> Case {
     case.losses = vec![
         "2 torn",
         "1 of a kind unknown",
-        "1,234 rejected, begun before the capture",
+        "1,234 rejected, begun before the capture or with no handle left",
         "5 not shown while running",
         "1 torn in the open table",
         "6 without its name",

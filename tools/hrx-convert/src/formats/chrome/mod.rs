@@ -779,7 +779,7 @@ mod tests {
             names,
             [
                 "begin: nothing older was overwritten (host-observed)",
-                "losses: 1 torn; 1,234 rejected, begun before the capture (host-observed)",
+                "losses: 1 torn; 1,234 rejected, begun before the capture or with no handle left (host-observed)",
                 "end: not finished; this is the last sign of life (host-observed)"
             ]
         );

@@ -123,7 +123,7 @@ function sections(capture, labels, find) {
   const since = Number(capture.complete_since_ns);
   const lost = [
     [account.torn, 'torn'], [account.skipped, 'of a kind unknown to this version'], [account.in_flight, 'being written as the file was read'], [account.overtaken, 'overtaken by the writer as the file was read'],
-    [account.rejected, 'rejected, begun before the capture'], [account.open_refused, 'not shown while running, the open table being full'], [account.open_torn, 'torn in the open table'], [account.hidden_now, 'running and not shown at the end, the open table being full'], [account.names_refused, 'without its name, the name table being full'], [account.names_too_long, 'without its name, which was too long'], [account.arguments_refused, 'argument or change that could not be recorded'],
+    [account.rejected, 'rejected, begun before the capture or with no handle left'], [account.open_refused, 'not shown while running, the open table being full'], [account.open_torn, 'torn in the open table'], [account.hidden_now, 'running and not shown at the end, the open table being full'], [account.names_refused, 'without its name, the name table being full'], [account.names_too_long, 'without its name, which was too long'], [account.arguments_refused, 'argument or change that could not be recorded'],
   ].filter(([count]) => Number(count)).map(([count, what]) => `${grouped(count)} ${what}`);
   const title = (text) => element('h2', {}, text);
   const regionHeads = (when) => ['<Lane', '<Label', 'Took', when, 'Bytes', 'Correlation', '<', ''];
