@@ -18,9 +18,11 @@ use hrx_trace_tests::programs::PROGRAMS;
 use hrx_trace_tests::scale::repetitions;
 use hrx_trace_tests::seeds;
 
+/// Threads of the server.
+const THREADS: usize = 2;
 /// Requests that wait until the server is killed.
 const WAITING: usize = 20;
-/// Their paths are `/orders/` and a number from this on, in milliseconds.
+/// The paths of those are `/orders/` and a number from this on, in milliseconds.
 const MINUTES: usize = 1_000_000;
 
 fn request(port: u16, path: &str) -> TcpStream {
@@ -122,9 +124,11 @@ fn killed(file: &Path, after: Duration, random: &mut fastrand::Rng) -> u64 {
         .iter()
         .filter(|region| trace.name(region.label_id) == "request")
         .collect();
-    for region in &requests {
-        assert_eq!(argument(&trace, region, "method").as_deref(), Some("GET"));
-    }
+    // Each thread may have died between the beginning of a region and its arguments: of a new request, or of one that is still shown as it was before.
+    let method =
+        |region: &&&OpenRegion| argument(&trace, region, "method").as_deref() == Some("GET");
+    let without = requests.len() - requests.iter().filter(method).count();
+    assert!(without <= THREADS, "{without} without a method");
     let of = |path: &str| {
         let found = requests
             .iter()
