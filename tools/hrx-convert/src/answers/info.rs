@@ -261,7 +261,10 @@ impl FactSheet {
     fn account(&mut self, report: &Report) {
         self.identity(&report.account);
         for (count, what) in [
-            (report.rejected, "rejected: begun before the capture, or with no handle left"),
+            (
+                report.rejected,
+                "rejected: begun before the capture, or with no handle left",
+            ),
             (
                 report.open_refused,
                 "not shown while running: the open table was full",

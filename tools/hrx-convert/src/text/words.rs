@@ -112,7 +112,10 @@ fn losses_with(report: &Report, torn: u64) -> Option<String> {
             account.overtaken,
             "overtaken by the writer as the file was read",
         ),
-        (report.rejected, "rejected, begun before the capture or with no handle left"),
+        (
+            report.rejected,
+            "rejected, begun before the capture or with no handle left",
+        ),
         (
             report.open_refused,
             "not shown while running, the open table being full",
