@@ -33,7 +33,7 @@ fn assert_each(path: &Path) {
     let trace = trace(path);
     assert_eq!(trace.report().rejected, 1);
     let regions = of_kind(&trace, Kind::Region);
-    let [all, sent, failed, cancelled, measured, argued] = &regions[..] else {
+    let [all, sent, failed, cancelled, measured, argued, forked] = &regions[..] else {
         panic!("{regions:?}");
     };
     assert_eq!(
@@ -64,6 +64,7 @@ fn assert_each(path: &Path) {
     assert_eq!((cancelled.failed, cancelled.cancelled), (false, true));
     assert_eq!((measured.duration_ns, measured.failed), (1234, false));
     assert_eq!((argued.arguments.len(), argued.failed), (1, true));
+    assert!(forked.cancelled);
     let marks = of_kind(&trace, Kind::Mark);
     assert_eq!(
         marks

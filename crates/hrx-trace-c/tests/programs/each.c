@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "hrx_trace.h"
 
@@ -93,6 +95,24 @@ static void creations(const char *path) {
   EXPECT(recorder == NULL);
   EXPECT(strcmp(hrxt_strerror(-EEXIST), hrxt_strerror(EEXIST)) == 0);
   EXPECT(strcmp(hrxt_strerror(0), "success") == 0);
+}
+
+// In a forked child, every call does nothing, and what it ends runs on in the parent.
+static void forked(hrxt_recorder *recorder) {
+  hrxt_region_t region = hrxt_begin(recorder, HRXT_LANE_HOST, 0);
+  pid_t child = fork();
+  EXPECT(child >= 0);
+  if (child == 0) {
+    EXPECT(hrxt_is_recording(recorder) == 0 && hrxt_mark(recorder, HRXT_LANE_HOST, 0) == 0);
+    EXPECT(hrxt_end(hrxt_begin(recorder, HRXT_LANE_HOST, 0)) == 0);
+    EXPECT(hrxt_end(region) == 0 && hrxt_end(region) == -EBADF);
+    EXPECT(hrxt_close(recorder) == 0 && hrxt_close(recorder) == -EBADF);
+    _exit(0);
+  }
+  int status = 0;
+  EXPECT(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT(hrxt_is_recording(recorder) == 1);
+  EXPECT(hrxt_cancel(region) == 0);
 }
 
 int main(int count, char **arguments) {
@@ -183,7 +203,10 @@ int main(int count, char **arguments) {
   EXPECT(hrxt_record_event(recorder, &event, now, now + 5, given, 1) == 0);
   EXPECT(hrxt_record(recorder, stream, gemm, 1, now) == 0);
 
-  // 7: one that still runs when the recorder is closed.
+  // 7.
+  forked(recorder);
+
+  // 8: one that still runs when the recorder is closed.
   hrxt_region_t left = hrxt_begin(recorder, HRXT_LANE_HOST, gemm);
   EXPECT(left != 0 && hrxt_close(recorder) == 0);
   refused_by_all(recorder);
