@@ -9,6 +9,9 @@ mod span;
 mod lanes;
 mod table;
 
+mod free_list;
+mod primitive;
+
 mod visit;
 
 mod fields;

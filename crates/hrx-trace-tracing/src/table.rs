@@ -5,8 +5,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// No entry: entries are numbered from 1 on the list.
-const END: u32 = 0;
+use crate::free_list::FreeList;
 
 /// Where the entry of each id is.
 #[derive(Debug)]
@@ -16,10 +15,7 @@ pub struct Table {
     entries: Box<[AtomicU32]>,
     /// How far from its first place an id ever was.
     reach: AtomicUsize,
-    /// The first free entry, and above it how often the list was changed.
-    free: AtomicU64,
-    /// The free entry after each that is free.
-    next: Box<[AtomicU32]>,
+    free: FreeList,
 }
 
 impl Table {
@@ -30,44 +26,13 @@ impl Table {
             ids: bytemuck::zeroed_slice_box(places),
             entries: bytemuck::zeroed_slice_box(places),
             reach: AtomicUsize::new(0),
-            free: AtomicU64::new(u64::from(capacity.min(1))),
-            next: (1..=capacity)
-                .map(|entry| AtomicU32::new(if entry == capacity { END } else { entry + 1 }))
-                .collect(),
+            free: FreeList::new(capacity),
         }
     }
 
     /// A free entry, for [`Table::insert`].
     pub fn take(&self) -> Option<usize> {
-        let mut head = self.free.load(Ordering::Acquire);
-        loop {
-            let entry = (head as u32).checked_sub(1)? as usize;
-            let next = self.next[entry].load(Ordering::Relaxed);
-            match self.exchange(head, next) {
-                Ok(()) => return Some(entry),
-                Err(now) => head = now,
-            }
-        }
-    }
-
-    /// The entry is free again.
-    fn give_back(&self, entry: usize) {
-        let mut head = self.free.load(Ordering::Acquire);
-        loop {
-            self.next[entry].store(head as u32, Ordering::Relaxed);
-            match self.exchange(head, entry as u32 + 1) {
-                Ok(()) => return,
-                Err(now) => head = now,
-            }
-        }
-    }
-
-    /// Makes `first` the head of the list, unless the list has changed since it was `head`.
-    fn exchange(&self, head: u64, first: u32) -> Result<(), u64> {
-        let changed = (head >> 32).wrapping_add(1) << 32 | u64::from(first);
-        self.free
-            .compare_exchange_weak(head, changed, Ordering::AcqRel, Ordering::Acquire)
-            .map(drop)
+        self.free.take()
     }
 
     /// `id` has the entry from now on. There is a free place, since there are more places than entries.
@@ -98,7 +63,7 @@ impl Table {
             let entry = self.entries[place].load(Ordering::Acquire) as usize;
             end(entry);
             self.ids[place].store(0, Ordering::Release);
-            self.give_back(entry);
+            self.free.give_back(entry);
         }
     }
 
