@@ -49,6 +49,7 @@ train(begun)
 
 const ITTAPI: &str = "
 import ittapi
+with ittapi.task('first'): pass
 print('begun', flush=True)
 while True:
     with ittapi.task('epoch'):

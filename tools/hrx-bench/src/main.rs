@@ -19,10 +19,10 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 
+use crate::contenders::counted::Counted;
 use crate::environment::Environment;
 use crate::processes::capture::fill_here;
 use crate::processes::documents::SerdeJson;
-use crate::processes::instructions::Counted;
 use crate::report::Report;
 use crate::setup::{Common, Setup};
 use crate::subcommands::{convert, record, scale, tail};

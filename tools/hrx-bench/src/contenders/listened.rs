@@ -13,8 +13,8 @@ use anyhow::{Context, Result, ensure};
 use crate::measuring::harness::Sample;
 use crate::place::Place;
 use crate::processes::build::build_library;
+use crate::processes::callgrind::difference;
 use crate::processes::command::succeed;
-use crate::processes::instructions::difference;
 use crate::setup::CACHED;
 
 /// What its loop announces, and what tables call that.

@@ -2,9 +2,9 @@
 
 pub mod background;
 pub mod build;
+pub mod callgrind;
 pub mod capture;
 pub mod command;
 pub mod converter;
 pub mod documents;
-pub mod instructions;
 pub mod usage;

@@ -9,6 +9,7 @@ use hrx_trace::{Options, Tracer};
 use hrx_trace_reader::Trace;
 
 use crate::contenders::baseline::Baseline;
+use crate::contenders::counted::Counted;
 use crate::contenders::listened::{KINDS, Listened};
 use crate::contenders::lttng::Lttng;
 use crate::contenders::measureme::Measureme;
@@ -24,7 +25,6 @@ use crate::place::Place;
 use crate::processes::background::{Converting, read_without_pause};
 use crate::processes::capture::fill;
 use crate::processes::converter::Converter;
-use crate::processes::instructions::Counted;
 use crate::report::{COST_COLUMNS, Column, Row, Table, Unit, column};
 use crate::setup::{CACHED, LARGE, Setup};
 
