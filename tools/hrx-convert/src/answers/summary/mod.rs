@@ -1,7 +1,8 @@
 //! `--summary`: from crash to answer, as text that fits the terminal or as JSON, with the figures of [`crate::figures::digest`].
 //!
-//! Within the answer, from the bottom up: `lines`; the sections `state`, `running`, `lists` and `lanes`; `text`, which puts them in order.
+//! Within the answer, from the bottom up: `lines`; the sections `state`, `running`, `lists`, `lanes` and `fleet`; `text`, which puts them in order.
 
+mod fleet;
 mod lanes;
 mod lines;
 mod lists;
@@ -14,9 +15,11 @@ use std::io::{self, Write};
 use anstream::adapter::strip_str;
 use hrx_trace_reader::Event;
 
+use crate::answers::summary::fleet::Fleet;
 use crate::cli::Arguments;
 use crate::figures::digest::around_captures;
 use crate::figures::digest_builder::DigestBuilder;
+use crate::figures::verdict::EvidenceBuilder;
 use crate::input::captures::{Capture, Captures};
 use crate::input::conversion::{write_all, write_selected};
 use crate::input::filter::Filter;
@@ -43,7 +46,7 @@ pub fn answer(
         true => Extent::Json,
         false => Extent::Text,
     };
-    let summary = Summary::new(extent, colour, columns(path), &mut output);
+    let summary = Summary::new(extent, colour, columns(path), captures.len(), &mut output);
     write_all(captures, filter, summary, colour).map_err(|error| output.explained(error))?;
     output.commit()
 }
@@ -89,7 +92,7 @@ fn summary(captures: &Captures, selection: &Selection, extent: Extent) -> io::Re
     write_selected(
         captures,
         selection,
-        Summary::new(extent, false, COLUMNS, &mut bytes),
+        Summary::new(extent, false, COLUMNS, captures.len(), &mut bytes),
     )?;
     String::from_utf8(bytes).map_err(io::Error::other)
 }
@@ -103,6 +106,9 @@ enum Extent {
     Beginning,
 }
 
+/// Up to this many captures, each has its own sections below the table of all.
+const DETAILED_MAX: usize = 4;
+
 /// Writes the summary of each capture.
 struct Summary<Sink> {
     sink: Sink,
@@ -111,17 +117,34 @@ struct Summary<Sink> {
     /// The width of a line of text.
     columns: usize,
     digests: DigestBuilder,
+    evidence: EvidenceBuilder,
+    fleet: Fleet,
+    /// The captures that there are.
+    count: usize,
+    /// The sections of each capture, which the table of all precedes.
+    details: String,
 }
 
 impl<Sink: Write> Summary<Sink> {
-    fn new(extent: Extent, colour: bool, columns: usize, sink: Sink) -> Self {
+    fn new(extent: Extent, colour: bool, columns: usize, count: usize, sink: Sink) -> Self {
         Self {
             sink,
             extent,
             colour,
             columns,
             digests: DigestBuilder::default(),
+            evidence: EvidenceBuilder::default(),
+            fleet: Fleet::default(),
+            count,
+            details: String::new(),
         }
+    }
+}
+
+impl<Sink> Summary<Sink> {
+    /// Whether each capture has its own sections.
+    fn is_detailed(&self) -> bool {
+        self.extent != Extent::Text || self.count <= DETAILED_MAX
     }
 }
 
@@ -130,15 +153,31 @@ impl<Sink: Write> Format for Summary<Sink> {
 
     #[inline]
     fn event(&mut self, _: &Capture, event: &Event) -> io::Result<()> {
-        self.digests.event(event)
+        if self.count > 1 {
+            self.evidence.event(event);
+        }
+        match self.is_detailed() {
+            true => self.digests.event(event),
+            false => Ok(()),
+        }
     }
 
     fn moment(&mut self, _: &Capture, event: &Event) -> io::Result<()> {
-        self.digests.moment(event);
+        if self.is_detailed() {
+            self.digests.moment(event);
+        }
         Ok(())
     }
 
     fn ended(&mut self, capture: &Capture, outcome: &Outcome) -> io::Result<()> {
+        if self.count > 1 {
+            let file = capture.path.display().to_string();
+            let evidence = self.evidence.finish(capture, outcome);
+            self.fleet.add(file, evidence);
+        }
+        if !self.is_detailed() {
+            return Ok(());
+        }
         let digest = self.digests.digest(capture, outcome, false)?;
         if self.extent == Extent::Json {
             let (before, _) = around_captures(true)?;
@@ -153,13 +192,17 @@ impl<Sink: Write> Format for Summary<Sink> {
                 Extent::Beginning => text::beginning(&digest, witness, self.columns),
                 Extent::Json | Extent::Text => text::text(&digest, outcome, witness, self.columns),
             };
-            if capture.index > 0 {
+            let follows = capture.index > 0 || (self.extent == Extent::Text && self.count > 1);
+            if follows {
                 text.insert(0, '\n');
             }
             if !self.colour {
                 text = strip_str(&text).to_string();
             }
-            self.sink.write_all(text.as_bytes())?;
+            match self.extent == Extent::Text && self.count > 1 {
+                true => self.details.push_str(&text),
+                false => self.sink.write_all(text.as_bytes())?,
+            }
         }
         Ok(())
     }
@@ -167,7 +210,19 @@ impl<Sink: Write> Format for Summary<Sink> {
     fn finish(mut self, _: &Captures, _: &mut [Outcome]) -> io::Result<()> {
         if self.extent == Extent::Json {
             let (_, after) = around_captures(true)?;
-            writeln!(self.sink, "\n  {after}")?;
+            let fleet = match self.count > 1 {
+                true => format!(",\n  \"fleet\": {}", printable_json(&self.fleet.json()?)),
+                false => String::new(),
+            };
+            let after = after.trim_start_matches(']').trim_start();
+            writeln!(self.sink, "\n  ]{fleet}\n{after}")?;
+        } else if self.extent == Extent::Text && self.count > 1 {
+            let mut text = self.fleet.text(self.columns);
+            if !self.colour {
+                text = strip_str(&text).to_string();
+            }
+            self.sink.write_all(text.as_bytes())?;
+            self.sink.write_all(self.details.as_bytes())?;
         }
         self.sink.flush()
     }

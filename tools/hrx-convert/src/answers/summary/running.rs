@@ -208,7 +208,7 @@ mod tests {
         bytes[COUNTERS_OFFSET as usize + 56] = hidden_now;
         let captures = Captures::of_bytes([bytes]);
         let mut text = Vec::new();
-        let summary = Summary::new(Extent::Text, false, 80, &mut text);
+        let summary = Summary::new(Extent::Text, false, 80, 1, &mut text);
         write_selected(&captures, &Selection::default(), summary).unwrap();
         String::from_utf8(text).unwrap()
     }
