@@ -28,25 +28,19 @@ pub struct Programs {
 #[must_use]
 pub fn built_library(name: &str, kind: &str) -> PathBuf {
     static FILES: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
-        let built = Command::new(env!("CARGO"))
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .args(["build", "--quiet", "--message-format=json"])
-            // The whole workspace, as `tests/run` builds it: other features would mean building everything again.
-            .args(["--workspace", "--lib"])
-            // As the test that asks for it.
-            .args((!cfg!(debug_assertions)).then_some("--release"))
-            .output()
-            .expect("cargo runs");
-        let complaint = String::from_utf8_lossy(&built.stderr);
-        assert!(built.status.success(), "{complaint}");
-        let lines = String::from_utf8(built.stdout).expect("UTF-8");
-        let messages = lines
-            .lines()
-            .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-        let files = messages.flat_map(|message| match &message["filenames"] {
-            Value::Array(files) => files.clone(),
-            _ => Vec::new(),
-        });
+        // As the test that asks for it.
+        let profile: &[&str] = if cfg!(debug_assertions) {
+            &[]
+        } else {
+            &["--release"]
+        };
+        let messages = build(&[&["--lib"], profile].concat());
+        let files = messages
+            .into_iter()
+            .flat_map(|message| match &message["filenames"] {
+                Value::Array(files) => files.clone(),
+                _ => Vec::new(),
+            });
         files
             .filter_map(|file| file.as_str().map(PathBuf::from))
             .collect()
@@ -63,25 +57,18 @@ pub fn built_library(name: &str, kind: &str) -> PathBuf {
 
 /// Built on first use.
 pub static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| {
-    let built = Command::new(env!("CARGO"))
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args(["build", "--quiet", "--message-format=json"])
-        // The whole workspace, as `tests/run` builds it: other features would mean building everything again.
-        .args(["--workspace", "--example=pipeline", "--example=server"])
-        .args(["--bin=hrx-convert", "--bin=recorder"])
-        .output()
-        .expect("cargo runs");
-    let complaint = String::from_utf8_lossy(&built.stderr);
-    assert!(built.status.success(), "{complaint}");
-    let executables: BTreeMap<String, PathBuf> = String::from_utf8(built.stdout)
-        .expect("UTF-8")
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
-        .filter_map(|message| {
-            let name = message["target"]["name"].as_str()?.to_owned();
-            Some((name, message["executable"].as_str()?.into()))
-        })
-        .collect();
+    let executables: BTreeMap<String, PathBuf> = build(&[
+        "--example=pipeline",
+        "--example=server",
+        "--bin=hrx-convert",
+        "--bin=recorder",
+    ])
+    .iter()
+    .filter_map(|message| {
+        let name = message["target"]["name"].as_str()?.to_owned();
+        Some((name, message["executable"].as_str()?.into()))
+    })
+    .collect();
     Programs {
         pipeline: executables["pipeline"].clone(),
         server: executables["server"].clone(),
@@ -89,3 +76,19 @@ pub static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| {
         recorder: executables["recorder"].clone(),
     }
 });
+
+/// Builds what `arguments` name. Returns what cargo says of it.
+fn build(arguments: &[&str]) -> Vec<Value> {
+    let built = Command::new(env!("CARGO"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        // The whole workspace, as `tests/run` builds it: other features would mean building everything again.
+        .args(["build", "--quiet", "--message-format=json", "--workspace"])
+        .args(arguments)
+        .output()
+        .expect("cargo runs");
+    let complaint = String::from_utf8_lossy(&built.stderr);
+    assert!(built.status.success(), "{complaint}");
+    let lines = String::from_utf8(built.stdout).expect("UTF-8");
+    let message = |line| serde_json::from_str(line).expect("JSON");
+    lines.lines().map(message).collect()
+}

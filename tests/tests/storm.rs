@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 use bytemuck::Zeroable;
 use fastrand::Rng;
 use hrx_trace_format::witness::{CAUSE_EXIT, CAUSE_SIGNAL, WITNESS_WORD};
-use hrx_trace_format::{self as format, Checksum, Counters};
+use hrx_trace_format::{self as format, Checksum, Counters, Identity};
 use hrx_trace_reader::{
     Account, Argument, ArgumentValue, Ending, Error, Event, Kind as EventKind, Name, Trace,
 };
@@ -591,7 +591,7 @@ impl Fate {
                 (number.cast_unsigned(), true)
             })
         );
-        let alive_ns = last_alive_ns(&path);
+        let alive_ns = last_alive_ns(&path, trace.identity());
         assert!(
             trace.identity().epoch_monotonic_ns + alive_ns <= nanoseconds(Duration::from(seen_ns)),
             "the process lived after its death"
@@ -647,9 +647,8 @@ fn testify(path: &Path, process_id: u32, status: ExitStatus, seen: Duration) {
 }
 
 /// What the recorder's own thread said last, in nanoseconds since the capture's start; 0: nothing.
-fn last_alive_ns(path: &Path) -> u64 {
-    let offset = Trace::open(path).unwrap().identity().counters_offset
-        + offset_of!(Counters, last_alive_ns) as u64;
+fn last_alive_ns(path: &Path, identity: &Identity) -> u64 {
+    let offset = identity.counters_offset + offset_of!(Counters, last_alive_ns) as u64;
     let mut word = [0; 8];
     let file = File::open(path).unwrap();
     file.read_exact_at(&mut word, offset).unwrap();

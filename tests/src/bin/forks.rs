@@ -52,9 +52,7 @@ fn begin_by_tracer(id: u64) -> Box<dyn Send> {
 
 fn mark_by_tracer(id: u64) {
     let recorder: Option<Arc<Recorder>> = TRACER.recorder();
-    let recorder = recorder.expect("a capture runs");
-    let label = recorder.label(&format!("mark {}", id % 100));
-    recorder.mark(Event::new(lane::HOST).label(label).correlation_id(id));
+    mark(&recorder.expect("a capture runs"), id);
 }
 
 fn begin_by_global(id: u64) -> Box<dyn Send> {
@@ -62,7 +60,10 @@ fn begin_by_global(id: u64) -> Box<dyn Send> {
 }
 
 fn mark_by_global(id: u64) {
-    let recorder = hrx_trace::global();
+    mark(hrx_trace::global(), id);
+}
+
+fn mark(recorder: &Recorder, id: u64) {
     let label = recorder.label(&format!("mark {}", id % 100));
     recorder.mark(Event::new(lane::HOST).label(label).correlation_id(id));
 }

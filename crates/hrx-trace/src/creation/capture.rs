@@ -191,6 +191,7 @@ fn record_into(
         .finish_at_exit
         .then(|| exit::notice(Arc::clone(&life)));
     let open_bytes = u64::from(identity.open_slots) * identity.open_stride;
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let recorder = Recorder {
         first_ring: ring(0),
         other_rings: (1..identity.ring_count).map(ring).collect(),
@@ -217,8 +218,7 @@ fn record_into(
         file: Some((file, folder)),
         origin: Some(Origin {
             options: options.clone(),
-            folder: std::path::absolute(folder_of(path))
-                .unwrap_or_else(|_| folder_of(path).to_owned()),
+            folder: folder::split(&absolute).0.to_owned(),
         }),
         fallback: options.fallback.clone(),
         life,
@@ -228,13 +228,6 @@ fn record_into(
     // The creating thread's first call, so that its first `record` makes no system call.
     recorder.introduced(|| 0);
     recorder
-}
-
-fn folder_of(path: &Path) -> &Path {
-    match folder::split(path).0 {
-        nothing if nothing.as_os_str().is_empty() => Path::new("."),
-        folder => folder,
-    }
 }
 
 /// Writes the identity, its magic last: a file whose creation was cut short is not a trace.
