@@ -67,8 +67,12 @@ struct Model {
     ring: usize,
     rings: [Vec<Item>; RINGS],
     running: Option<Running>,
+    /// The region whose place `running` takes.
+    over: Option<Running>,
     /// Records of an event without a slot that is not there yet.
     pending: Vec<Part>,
+    /// Ring and ticket of each record of a region that was withdrawn.
+    withdrawn: Vec<(usize, u64)>,
 }
 
 /// The arguments that `parts` make, and how many are known to be lost.
@@ -136,13 +140,14 @@ impl Model {
                     }
                 }
             }
-            if ring == self.ring {
-                let pending = self.pending.iter();
-                state.orphaned = pending.filter(|part| part.ticket > oldest).count() as u64;
-            }
+            let pending = self.pending.iter().map(|part| (self.ring, part.ticket));
+            let orphans = pending.chain(self.withdrawn.iter().copied());
+            state.orphaned = orphans
+                .filter(|(of, ticket)| *of == ring && *ticket > oldest)
+                .count() as u64;
             state
         });
-        let open = self.running.iter().map(|running| {
+        let open = self.over.iter().chain(&self.running).map(|running| {
             let oldest = self.oldest(self.ring);
             let parts = running.parts.iter().enumerate();
             let found = parts.filter(|(index, part)| {
@@ -154,7 +159,7 @@ impl Model {
         });
         State {
             rings,
-            open: open.collect(),
+            open: in_order(open.collect()),
         }
     }
 
@@ -238,8 +243,40 @@ impl Model {
         states
     }
 
+    /// `event` begins, in place of a region if one runs.
+    fn begin(&mut self, event: &Event, waiting: bool) -> Vec<State> {
+        self.over = self.running.take();
+        let mut shown = OpenRegion::default();
+        shown.ring = event.ring;
+        shown.lane = event.lane;
+        shown.label_id = event.label_id;
+        shown.correlation_id = event.correlation_id;
+        shown.waiting = waiting;
+        self.running = Some(Running {
+            shown,
+            parts: Vec::new(),
+            last_line: None,
+        });
+        vec![self.state()]
+    }
+
+    /// The region that is over, or the one that runs.
+    fn leaving(&mut self) -> &mut Option<Running> {
+        match self.over {
+            Some(_) => &mut self.over,
+            None => &mut self.running,
+        }
+    }
+
+    fn withdraw(&mut self) -> Vec<State> {
+        let left = self.leaving().take().expect("a region is there");
+        let parts = left.parts.iter().map(|part| (self.ring, part.ticket));
+        self.withdrawn.extend(parts);
+        vec![self.state()]
+    }
+
     fn complete(&mut self, change: impl FnOnce(&mut Event)) -> Vec<State> {
-        let running = self.running.clone().expect("a region runs");
+        let running = self.leaving().clone().expect("a region runs");
         let mut event = Event::default();
         event.ring = self.ring as u32;
         event.lane = running.shown.lane;
@@ -249,7 +286,7 @@ impl Model {
         event.status = running.shown.status;
         change(&mut event);
         let torn = self.torn();
-        self.running = None;
+        *self.leaving() = None;
         self.push(Item::Event(event, running.parts));
         vec![torn, self.state()]
     }
@@ -280,19 +317,20 @@ impl Model {
                 self.event(value, &[number])
             }
             Call::BetweenWith => self.event(event, &[number, text]),
-            Call::Begin => {
-                let mut shown = OpenRegion::default();
-                shown.ring = event.ring;
-                shown.lane = event.lane;
-                shown.label_id = event.label_id;
-                shown.correlation_id = event.correlation_id;
-                self.running = Some(Running {
-                    shown,
-                    parts: Vec::new(),
-                    last_line: None,
-                });
-                vec![self.state()]
+            Call::Begin => self.begin(&event, false),
+            Call::Suspend => {
+                let mut states = self.begin(&event, true);
+                states.extend(self.argument(&number, true));
+                states.extend(self.complete(|event| event.status = index as u32));
+                states
             }
+            Call::Resume => {
+                let mut states = self.begin(&event, false);
+                states.extend(self.argument(&number, true));
+                states.extend(self.withdraw());
+                states
+            }
+            Call::Withdraw => self.withdraw(),
             Call::Number => self.argument(&number, true),
             Call::Text => self.argument(&text, true),
             Call::Label => self.amend(|region| region.label_id = 2),
@@ -358,8 +396,14 @@ fn read(image: &[u8], begun_ns: &mut HashMap<(u32, u64), u64>) -> State {
     });
     State {
         rings,
-        open: open.collect(),
+        open: in_order(open.collect()),
     }
+}
+
+/// Which slot a region takes is not the model's: they are in the order of their correlation ids.
+fn in_order(mut open: Vec<OpenRegion>) -> Vec<OpenRegion> {
+    open.sort_by_key(|region| region.correlation_id);
+    open
 }
 
 #[test]

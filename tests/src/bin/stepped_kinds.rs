@@ -60,6 +60,7 @@ impl Stepped {
                 (Call::Fail, Some(region)) => region.fail(index as u32),
                 (Call::Cancel, Some(region)) => region.cancel(),
                 (Call::Drop, Some(region)) => drop(region),
+                (Call::Withdraw, Some(region)) => region.withdraw(),
                 (Call::Begin, None) => running = Some(way.begin(event)),
                 (call, mut region) => {
                     match (call, &mut region) {
@@ -82,6 +83,16 @@ impl Stepped {
                         }
                         (Call::Wait, Some(region)) => region.waiting(),
                         (Call::Run, Some(region)) => region.running(),
+                        (Call::Suspend, Some(region)) => {
+                            region.suspend(
+                                |over| over.status(index as u32),
+                                event,
+                                |waits| waits.argument(Key::NONE, number),
+                            );
+                        }
+                        (Call::Resume, Some(region)) => {
+                            region.resume(event, |runs| runs.argument(Key::NONE, number));
+                        }
                         (call, _) => return Err(format!("{call:?}: no such region").into()),
                     }
                     running = region;

@@ -54,6 +54,12 @@ pub enum Call {
     Cancel,
     /// It is dropped.
     Drop,
+    /// `suspend`: its turn is over, the next region waits, with the number of the call.
+    Suspend,
+    /// `resume`: the next region runs, with the number of the call.
+    Resume,
+    /// `withdraw`.
+    Withdraw,
     /// The calls that follow are made on a writer.
     Take,
 }
@@ -62,7 +68,8 @@ pub enum Call {
 pub const SCRIPT: &[Call] = {
     use Call::{
         Begin, BetweenWith, Cancel, CopiedBytes, CorrelationId, Drop, Fail, Finish, Label, Mark,
-        MarkWith, Number, Run, Status, Take, Text, Value, ValueWith, Wait,
+        MarkWith, Number, Resume, Run, Status, Suspend, Take, Text, Value, ValueWith, Wait,
+        Withdraw,
     };
     &[
         Mark,
@@ -104,6 +111,18 @@ pub const SCRIPT: &[Call] = {
         Begin,
         Status,
         Drop,
+        Begin,
+        Text,
+        Suspend, // a task in turns
+        Number,
+        Resume,
+        Resume, // nothing was written since the last one
+        Status,
+        Suspend,
+        MarkWith,
+        Withdraw,
+        Begin,
+        Withdraw,
         Take,
         Mark,
         Value,
@@ -114,6 +133,11 @@ pub const SCRIPT: &[Call] = {
         MarkWith,
         Run,
         Finish,
+        Begin,
+        Suspend,
+        Resume,
+        Suspend,
+        Withdraw,
         ValueWith,
         Begin,
         Number,

@@ -32,6 +32,7 @@ pub fn images() -> Vec<Image> {
         arguments(),
         arguments_without_a_slot(),
         running_with_an_argument(),
+        withdrawn(),
         running_with_more_arguments_than_lines(),
         slots_of_other_sizes(),
         amended(),
@@ -990,6 +991,67 @@ fn running_with_an_argument() -> Image {
             recovered: 1,
             arguments: 1,
             joined: 1,
+            ..Tickets::default()
+        },
+    );
+    image
+}
+
+fn withdrawn() -> Image {
+    let mut image = Image::new(
+        "withdrawn",
+        "A task that runs in turns, whose regions take slot 0 one after the other: one that waited, with two arguments, and was withdrawn; one that was withdrawn without a record; one whose turn completed; and the one that waits now, whose slot still has a line of the first one. The two withdrawn regions left no event, and their arguments belong to nothing.",
+        lined(8, 1, 2, 5, 64),
+    );
+    let tenant = |start_ns, claimed_at_begin| OpenRecord {
+        start_ns,
+        ..running(0, claimed_at_begin)
+    };
+    let first = tenant(1_000, 0);
+    let turn = tenant(2_000, 2);
+    let waits = OpenRecord {
+        flags: FLAG_WAITING,
+        ..tenant(3_000, 4)
+    };
+    // Of the second one, which began between the two, nothing is left.
+    image.item(
+        0,
+        Item::Argument(numbered(ArgumentsOf::region(&first), 1, 0, 70)),
+    );
+    let second_argument = numbered(ArgumentsOf::region(&first), 2, 1, 71);
+    image.item(0, Item::Argument(second_argument));
+    image.argument_line(0, 3, 0, second_argument);
+    image.item(
+        0,
+        Item::Argument(numbered(ArgumentsOf::region(&turn), 3, 0, 72)),
+    );
+    let completed = Record {
+        start_ns: 2_000,
+        open_slot: 1,
+        flags: FLAG_ARGUMENTS,
+        ..region(4)
+    };
+    image.record(0, completed);
+    image.expect_event(0, &completed);
+    image.expect_arguments(vec![number(72)], 0);
+    image.open(0, waits);
+    let argument = numbered(ArgumentsOf::region(&waits), 5, 0, 73);
+    image.item(0, Item::Argument(argument));
+    image.argument_line(0, 2, 0, argument);
+    image.claimed(0, 5);
+    image.expect_open_as(OpenRegion {
+        arguments: vec![number(73)],
+        ..OpenRegion::of(0, &waits)
+    });
+    image.expect_tickets(
+        0,
+        Tickets {
+            claimed: 5,
+            recovered: 5,
+            regions: 1,
+            arguments: 4,
+            joined: 2,
+            orphaned: 2,
             ..Tickets::default()
         },
     );
